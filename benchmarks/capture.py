@@ -6,7 +6,7 @@
 For each test in the stored runs of a system (five or more), the repeats give medians, the standard deviation of the
 logarithm at each size, and how sizes vary together. From these, runs are drawn: log-normal, and heavy-tailed (the
 logarithm has Student's t with 5 degrees of freedom and the same standard deviation), rounded to two decimals as tools
-print. `railyard.results.capture.repeats` makes each capture from 5, 10 or 20 drawn runs, and `--runs` new runs are
+print. `railyard.results.repeats` makes each capture from 5, 10 or 20 drawn runs, and `--runs` new runs are
 compared with it. It prints the share of new runs that leave the reference at any asserted size, for each kind and
 number of repeats, over all tests, for the worst test, and the tolerance. Then each stored run is compared with a
 capture of all others: a run that is the only one of its kind fails there, since nothing of its kind was captured.
@@ -22,7 +22,7 @@ import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
-from railyard.results.capture.repeats import Group, Spread, choose_records, spread
+from railyard.results.repeats import Group, Spread, choose_records, spread
 from railyard.results.store import query
 from railyard.site.references.model import HIGHER_IS_BETTER
 

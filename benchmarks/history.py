@@ -7,7 +7,7 @@ The spread comes from stored runs: from each figure with ten or more repeats and
 drawn with replacement from the repeats, divided by their median. So outliers, and figures with several levels, occur as
 often as they did. Figures are grouped into quarters by how far their repeats scatter.
 
-    railyard       railyard.results.history.changes
+    railyard       railyard.results.history
     otava          Apache Otava (pip install apache-otava): windows of 50, p 0.001 (its defaults)
     otava strict   the same with p 0.000001
     otava deals    Otava's permutation test in place of Student's t, 999 orders; slow: a twentieth of the histories
@@ -38,8 +38,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from railyard.results.history.changes import ALARM, steps
-from railyard.results.history.series import series_of
+from railyard.results.history import ALARM, steps
+from railyard.results.series import series_of
 from railyard.results.store import query
 
 Way = Callable[[Sequence[float]], list[int]]

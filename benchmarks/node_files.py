@@ -102,7 +102,7 @@ def generate(what: str, folder: Path, nodes: int, rails: int) -> tuple[int, int]
     """Write the files of all nodes; return how many lines a launcher would print, and how many of them srun cuts."""
     asking = node_files.prepare_folder(folder, "made", nodes)
     if what == "soak":
-        from railyard.cluster.soak.under_scheduler import READINGS, READINGS_FOLDER
+        from railyard.cluster.soak_job import READINGS, READINGS_FOLDER
 
         for rank in range(nodes):
             own = folder / READINGS_FOLDER / str(rank % asking.folders) if asking.folders else folder
@@ -146,7 +146,7 @@ def read(what: str, folder: Path, nodes: int, rails: int) -> str:
         told = node_files.gather(asking, lambda one: told_in(one.text), ended_well=True)
         return f"{len(told.answers)} answers, exit code {worst([one for one in told.values if one is not None])}"
     if what == "soak":
-        from railyard.cluster.soak.under_scheduler import SoakJob, _WrittenLines
+        from railyard.cluster.soak_job import SoakJob, _WrittenLines
 
         drivers = {f"mlx5_{rail}:1": "mlx5" for rail in range(rails)}
         names = tuple(f"n{rank:05}" for rank in range(nodes))

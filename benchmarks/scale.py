@@ -42,9 +42,8 @@ from railyard.results.record.form import Record
 from railyard.results.record.pair_rows import MOST_DENSE, PairsSample
 from railyard.site.topology import stated_leaves
 from railyard.verdict import node_pairs
-from railyard.verdict.assess import assess
+from railyard.verdict.assess import assess, record_of
 from railyard.verdict.blame.search.model import rounds
-from railyard.verdict.recording import record_of
 from tests.made.judged import TAG, TODAY
 from tests.made.large_cluster import (
     Shape,
@@ -175,7 +174,7 @@ def page(folder: Path, nodes: int) -> Sizes:
 
 def junit(folder: Path, nodes: int) -> Sizes:
     """Make JUnit's XML of the run."""
-    from railyard.results.report.junit import junit as xml
+    from railyard.results.report.files import junit as xml
 
     return {"JUnit": len(xml([the_record(folder)]))}
 
@@ -232,8 +231,8 @@ def history(folder: Path, nodes: int) -> Sizes:
     """Index a year of runs, and judge the figures of all."""
     from functools import partial
 
-    from railyard.results.history.changes import judge, text
-    from railyard.results.history.series import series_of
+    from railyard.results.history import judge, text
+    from railyard.results.series import series_of
     from railyard.results.store import query
 
     home = folder / "year"

@@ -23,7 +23,7 @@ KEPT = (
     ("railyard/rfm/checks", "before", "the same hook"),
     ("railyard/rfm/checks/variants.py", "stated", "railyard.check gives it to a site's own checks"),
     ("railyard/site/sizes.py", "doubled", "railyard.check gives it to a site's own checks"),
-    ("railyard/rfm/command_scheduler.py", "finished", "ReFrame calls it"),
+    ("railyard/rfm/schedulers.py", "finished", "ReFrame calls it"),
     ("checks/apps/installed.py", "installed", "a path that people give to ReFrame, and that docs/ has"),
 )
 

@@ -27,7 +27,7 @@ import pytest
 from tests.conftest import ROOT
 
 #: Where sentences are made: all files of a folder, or one file.
-ROOMS = ("railyard/verdict/wording", "railyard/stacks/wording.py", "railyard/benchmarks/gpu/wording.py")
+ROOMS = ("railyard/verdict/wording", "railyard/stacks/wording.py", "railyard/benchmarks/wording.py")
 #: Set in the environment of pytest: the file that gets one line for each failed test.
 _KEPT = "RAILYARD_MARKED_WORDS"
 _MARK = re.compile(r"zq\d{4}")

@@ -20,7 +20,7 @@ from typing import Any
 
 from railyard.results.record.file import FILE_NAME, append_record
 from railyard.results.report.files import PROBLEMS_FILE_NAME, Results, read_results, write_format
-from railyard.results.report.matrix import FILE_NAME as MATRIX_FILE_NAME
+from railyard.results.report.overview import FILE_NAME as MATRIX_FILE_NAME
 from railyard.results.run_folder import COSTS_FILE_NAME, RELATIONS_FILE_NAME
 from railyard.results.store.exchange import without_paths
 from tests.made.browser import BrowserError, browser

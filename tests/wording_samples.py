@@ -20,7 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from railyard.benchmarks.gpu import wording as gpu_wording
+from railyard.benchmarks import wording as gpu_wording
 from railyard.parsers.job_end import Kind
 from railyard.stacks import wording as stacks_wording
 from railyard.verdict import wording
@@ -46,7 +46,7 @@ FACTS: Mapping[Any, Sequence[Any]] = {
 }
 #: Facts that make words which the ordinary values do not make: by module and function, each with all its arguments.
 PARTICULAR: Mapping[str, Sequence[tuple[Any, ...]]] = {
-    "benchmarks.gpu.wording.upper_bound": [("[algorithm]", math.inf, "")],
+    "benchmarks.wording.upper_bound": [("[algorithm]", math.inf, "")],
     "blame.both_ways": [("vn2", "vn1", out, back, 0.9) for out, back in ((0.0, 40.0), (38.0, 40.0))],
     "blame.shared_part": [(("hsn0", "hsn1", "hsn2"), "[reason]", "vn2")],
     "complete.say_quoted": [("a long line of a log. " * 10,)],

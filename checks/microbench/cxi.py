@@ -8,7 +8,7 @@ try them.
 import reframe as rfm
 
 from railyard.benchmarks.repetitions import Amounts
-from railyard.benchmarks.table.cxi import BIDIRECTIONAL
+from railyard.benchmarks.table.fabtests import BIDIRECTIONAL
 from railyard.parsers import cxi
 from railyard.rfm.checks.groups import Probes, Start
 from railyard.rfm.checks.microbench import RepeatedCheck

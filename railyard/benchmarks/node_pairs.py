@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, Curve
-from railyard.benchmarks.table.pairs import BISECTION, ON_NODE, PAIRS
+from railyard.benchmarks.table.network import BISECTION, ON_NODE, PAIRS
 from railyard.parsers.output import Cell, Table
 from railyard.parsers.pairs import ALONE, ONE_RAIL
 

@@ -106,7 +106,7 @@ def next_of_sample(
 def judged_sample(tables: Sequence[Table], asked: Sample, expected: float | None, places: Places) -> tuple[str, bool]:
     """Return what a sample and its later steps say, and whether all nodes are known to be good. Raises InputError."""
     from railyard.verdict.blame.search.model import PairsError
-    from railyard.verdict.screened_pairs import SampleOrigin, screen_tables
+    from railyard.verdict.node_pairs import SampleOrigin, screen_tables
 
     rails = tuple(asked.rails.split(",")) if asked.rails else ()
     kind = "nightly" if asked.nightly else "budget"

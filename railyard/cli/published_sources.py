@@ -1,28 +1,117 @@
-"""Writes what the published sources say as a page for people: ``make docs`` writes ``docs/reference/published.md``.
+"""Judges the recordings of published systems, and writes what their sources say as a page: docs/reference/published.md.
+
+Writes what the published sources say as a page for people: ``make docs`` writes ``docs/reference/published.md``.
 
 For this it judges every recording of a system with claims, in this process and within seconds.
 
 The page has each claim of the sources, what checks it, and its verdict in its system's replay.
+
+The recordings of a published system, judged as its replay judges them, but without ReFrame: one record each.
+
+If a test has recordings for the runs of ``--repeat``, these are used instead of its single one, as in such a run.
 """
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from railyard.base.paths import CHECKS, find_home, part
 from railyard.base.wording import count_of
+from railyard.benchmarks.apps import installed_applications
+from railyard.benchmarks.table.applications import installed_name
+from railyard.parsers import output
+from railyard.parsers.detect import parse
+from railyard.parsers.output import ParsedOutput
+from railyard.provision.replay.form import WORDS, Recording
+from railyard.provision.replay.index import content_of, folder_of, read_index
 from railyard.results import relations
-from railyard.results.record.form import Record
+from railyard.results.record.form import (
+    CurveRecord,
+    FoundPart,
+    MadePart,
+    Record,
+    RuleRecord,
+    State,
+    TestPart,
+    VerdictRecord,
+    WherePart,
+)
 from railyard.results.reference_sheet import is_published
 from railyard.results.run_folder import RelationRecord
 from railyard.rfm.checks.catalogue import needs
+from railyard.site.matrix import Need, asked_for
 from railyard.site.references.checks import metric_of, sides
 from railyard.site.references.load import References
 from railyard.site.references.model import Claim, Source
-from railyard.site.site import site_at
+from railyard.site.site import Site, site_at
 from railyard.site.systems.load import load_systems
-from railyard.verdict.stored_outputs.replays import replay_records
+from railyard.site.test_id import TestId, named_policy, plain_check, without_repeat
+from railyard.verdict.inputs import Target
+from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.system_target import of_system
+from railyard.verdict.stored_outputs.target import Nodes
+
+
+def replay_records(site: Site, needs: Sequence[Need]) -> tuple[Record, ...]:
+    """Return a record for each of a system's recordings, in their order; ``needs`` are their checks.
+
+    Nothing is written and no job runs, so the path is not judged. Raises InputError if there is no index, and
+    RailyardError if a recording is not the one that the index lists.
+    """
+    asked = {need.check: need for need in asked_for(site.system, tuple(needs))}
+    listed = read_index(folder_of(site.home, site.system.system)).recordings
+    repeated = {_first(one) for one in listed if without_repeat(one.check) != one.check}
+    return tuple(
+        _record(site, one, asked[plain_check(without_repeat(one.check))]) for one in listed if one.test not in repeated
+    )
+
+
+def _first(one: Recording) -> TestId:
+    """Return the test that a recording repeats."""
+    return TestId(one.fabric, one.stack, one.rails, one.benchmark, without_repeat(one.check))
+
+
+def _record(site: Site, one: Recording, need: Need) -> Record:
+    target = of_system(site, one.fabric, one.stack, one.rails, named_policy(one.check), _hops(site, one.fabric))
+    target = replace(target, rails_are_proven=True)
+    text = content_of(folder_of(site.home, site.system.system), one).decode()
+    nodes = Nodes(max(1, need.nodes // 2), need.nodes, need.ranks // need.nodes)
+    parsed = _parse_recording(site, one, text)
+    found = judge(parsed, target, benchmark=one.benchmark, nodes=nodes, passes="median", text=text)
+    return _as_record(one, target, found[0])
+
+
+def _hops(site: Site, fabric: str) -> int | None:
+    """Return the first number of switches that a reference of this fabric is for; None if none depends on it."""
+    return next((each for entry in site.references.entries if entry.fabric == fabric for each in entry.hops), None)
+
+
+def _parse_recording(site: Site, one: Recording, text: str) -> ParsedOutput:
+    name = installed_name(one.benchmark)
+    if name is not None:
+        return installed_applications.parse(text, name, site.system.applications[name])
+    return output.parse_each_rail(text, partial(parse, tool=one.benchmark.partition("/")[0]))
+
+
+def _as_record(one: Recording, target: Target, found: Judgement) -> Record:
+    failure = next((rule for rule in found.rules if rule.state == "fail"), None)
+    state: State = "pass" if found.is_pass else "fail"
+    rules = tuple(RuleRecord(rule.rule, rule.name, rule.state, rule.sentence) for rule in found.rules)
+    curves = tuple(
+        CurveRecord(each.curve.metric, each.curve.unit, each.curve.sizes, each.curve.values, each.directions)
+        for each in found.curves
+    )
+    verdict = VerdictRecord(found.sentence, None if failure is None else failure.rule, rules=rules)
+    references = tuple(dict.fromkeys(entry for each in found.curves for entry in each.references))
+    return Record(
+        test=TestPart(one.check, one.check, one.benchmark, one.stack, one.rails, target.policy),
+        where=WherePart(target.system, one.fabric),
+        found=FoundPart(state, verdict, curves=curves, references=references),
+        made=MadePart("", "", replayed=WORDS[one.origin]),
+    )
+
 
 HEAD = """\
 # What the published sources say, and what holds it

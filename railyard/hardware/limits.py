@@ -1,4 +1,6 @@
-"""The physical limit of (link, slot, rails, MTU, directions), and the floors that this project sets for a link.
+"""The physical limit of (link, slot, rails, MTU, directions), the floors of a link, and a link without a system's file.
+
+The physical limit of (link, slot, rails, MTU, directions), and the floors that this project sets for a link.
 
 Payload per packet, in bytes: InfiniBand carries MTU of MTU + 26 (LRH 8, BTH 12, ICRC 4, VCRC 2), RoCEv2 MTU of
 MTU + 82 (preamble 8, Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4, gap 12), TCP over Ethernet MTU - 40 of
@@ -12,6 +14,8 @@ timestamps, so usually 1448 of 1514 B (95.6 %) are payload, and 95.7 % was measu
 1460 of 1514 (96.4 %). The limit uses this number, since it must be a true upper bound: 12.05 MB/s at 100 Mbit/s.
 In addition, a full bucket passes at once, and one segment of TCP (64 KiB of a GSO super-frame) passes as long as the
 bucket is not empty. That is the link's burst, and every message may have it again after a pause.
+
+A link that no system's file describes, with equal rails: what a fabric of such a file is to a judgement.
 """
 
 import math
@@ -322,3 +326,48 @@ def _times(count: int, thing: str) -> str:
 
 def _both_ways(directions: int) -> str:
     return " x 2 directions" if directions == 2 else ""
+
+
+@dataclass(frozen=True, slots=True)
+class RailAlone:
+    """One rail of a link alone: ``slot`` None means the slot of all rails."""
+
+    name: str
+    slot: str | None = None
+    rails_per_card: int = 1
+    rails_per_port: int = 1
+    bonded_ports: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LinkAlone:
+    """A link, and for each rail a card in ``slot`` (None: unknown, and it bounds nothing). ``mtu`` None: its largest.
+
+    It is not a ``Fabric``, so that a judgement without a system does not load what reads systems' files.
+    """
+
+    link: Link
+    rails: tuple[RailAlone, ...]
+    slot: str | None = None
+    mtu: int | None = None
+    max_payload: int = DEFAULT_MAX_PAYLOAD
+    blocking: float = 1.0
+
+    def used_rails(self, rails: int, policy: str = "") -> tuple[RailAlone, ...]:
+        """Return the first rails; all policies use them alike. Raises ValueError for more rails than there are."""
+        if not 1 <= rails <= len(self.rails):
+            raise ValueError(f"{rails} rails of {len(self.rails)}")
+        return self.rails[:rails]
+
+    def limit(self, rails: int, directions: int, one_stream: bool = False, policy: str = "") -> Limit | None:
+        """Return the physical bound of so many rails, or None if the link's rate is unknown."""
+        return limit_of_rails(self, self.used_rails(rails, policy), directions, one_stream)
+
+    def message_limit(self, rails: int, directions: int, policy: str = "") -> MessageLimit | None:
+        """Return the most messages that so many rails carry per second, or None if no link bounds them."""
+        return message_limit_of_rails(self, self.used_rails(rails, policy), directions)
+
+
+def link_alone(link: Link, rails: int = 1, slot: str | None = None, mtu: int | None = None) -> LinkAlone:
+    """Return a link with so many equal rails, at least 1."""
+    return LinkAlone(link, tuple(RailAlone(f"rail{number}") for number in range(rails)), slot, mtu)

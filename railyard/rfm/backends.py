@@ -30,13 +30,12 @@ from reframe.core.logging import getlogger
 from reframe.core.schedulers import Job
 from reframe.core.schedulers.slurm import SlurmJobScheduler, slurm_state_completed
 
-from railyard.job import slurm
+from railyard.job import clients
 from railyard.parsers import job_end
 from railyard.parsers import slurm as slurm_records
 from railyard.parsers.job_end import JobEnd
 from railyard.parsers.slurm import JobState
 from railyard.provision.testbed.lock import measurement_lock
-from railyard.rfm import flux, pbs, sge  # noqa: F401  # importing them registers their backends
 from railyard.rfm.job_ends import give_up, known_end, lasts_s, note_answer, note_cancel, note_silence, waited_too_long
 from railyard.site.systems.jobs import (
     LAUNCHER_BLANKS,
@@ -130,7 +129,7 @@ class SlurmWithoutDatabase(SlurmJobScheduler):
                 self._poll(job)
 
     def _poll(self, job: Any) -> None:
-        text, complaint = slurm.show_job(job.jobid)
+        text, complaint = clients.show_job(job.jobid)
         record = slurm_records.parse_job(text)
         if record is None:
             lost = note_silence(job, complaint)
@@ -163,7 +162,7 @@ class SlurmWithoutDatabase(SlurmJobScheduler):
     def _give_up_if_stuck(self, job: Any, record: JobState) -> None:
         """Stop waiting for a job that is over but that a node does not give up: no signal would end it."""
         if lasts_s(job, "completing") >= COMPLETING_MOST_S:
-            self._give_up(job, slurm_records.stuck_end(record, COMPLETING_MOST_S, slurm.show_nodes(record.nodes)))
+            self._give_up(job, slurm_records.stuck_end(record, COMPLETING_MOST_S, clients.show_nodes(record.nodes)))
 
     def _cancel_unless_it_begins(self, job: Any, record: JobState) -> None:
         """Cancel a job that cannot begin, or that has waited longer than it may."""
@@ -184,7 +183,7 @@ class SlurmWithoutDatabase(SlurmJobScheduler):
 
     def _cancel(self, job: Any) -> None:
         note_cancel(job)
-        slurm.answer(["scancel", str(job.jobid)])
+        clients.answer(["scancel", str(job.jobid)])
         job._is_cancelling = True
 
     def _give_up(self, job: Any, why: JobEnd | None) -> None:
@@ -203,10 +202,10 @@ def find_end(job: Any, printed: str = "") -> JobEnd | None:
         return known
     record = getattr(job, "railyard_record", None)
     if record is None:
-        record = slurm_records.parse_job(slurm.show_job(job.jobid)[0]) or slurm.accounted_state(job.jobid)
+        record = slurm_records.parse_job(clients.show_job(job.jobid)[0]) or clients.accounted_state(job.jobid)
     if record is None:
         return None
-    nodes = slurm.show_nodes(record.nodes) if record.state == "NODE_FAIL" else ()
+    nodes = clients.show_nodes(record.nodes) if record.state == "NODE_FAIL" else ()
     found = slurm_records.find_end(record, nodes)
     if found is not None and found.kind != "killed":
         return found

@@ -13,7 +13,7 @@ from reframe.core.exceptions import ConfigError
 import railyard.rfm.settings  # noqa: F401  # before all else of ours: it switches the garbage collector off meanwhile
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.paths import SETTINGS_FILE, find_home
-from railyard.rfm.empty_runs import refuse_empty_runs
+from railyard.rfm.refusals import refuse_empty_runs
 from railyard.rfm.settings import environments_of, partition_of, say_remark
 from railyard.rfm.system_choice import note_systems
 from railyard.rfm.versions import import_settings

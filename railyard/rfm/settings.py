@@ -20,12 +20,10 @@ from reframe.core.exceptions import ConfigError
 import railyard.rfm.backends  # noqa: F401  # registers our launchers and schedulers with ReFrame
 from railyard.base.errors import RailyardError
 from railyard.base.paths import CHECKS, find_home, part, refuse_command, state_folder
-from railyard.provision.testbed.scheduler_clients import client_variables
-from railyard.rfm.empty_runs import refuse_empty_runs
-from railyard.rfm.pbs import IN_CHUNKS, IN_TOTALS
-from railyard.rfm.sge import IN_SLOTS
+from railyard.provision.testbed.scripts import client_variables
+from railyard.rfm.refusals import refuse_empty_runs, refuse_unfit_options
+from railyard.rfm.schedulers import IN_CHUNKS, IN_SLOTS, IN_TOTALS
 from railyard.rfm.system_choice import module_settings, note_systems
-from railyard.rfm.unfit_paths import refuse_unfit_options
 from railyard.rfm.versions import POLL_SETTINGS
 from railyard.site.matrix import environment_features, partition_features
 from railyard.site.site import load_site

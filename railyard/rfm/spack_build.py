@@ -49,8 +49,8 @@ class SpackEnvironment(KeptHooks, rfm.CompileOnlyRegressionTest):
         with as_reframe_error():
             request = request_of(self.site, self.current_environ.name)
             if not on_compute:
+                from railyard.provision.spack.bootstrap import own_lines
                 from railyard.provision.spack.build import ensure
-                from railyard.provision.spack.prepare import own_lines
 
                 ensure(request, own_lines(getlogger().info))
             elif ready(request) is None:

@@ -22,8 +22,7 @@ from railyard.results.record.form import Suspect
 from railyard.site.gpu_shape import floor_within, lanes_seen, limit_within
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.path import counters_only, proof, traffic
-from railyard.verdict.path.result import PathProof
-from railyard.verdict.rules.model import DeclaredMetric, MeasuredMetric, MetricInput, MostLike, OutputLine
+from railyard.verdict.rule_model import DeclaredMetric, MeasuredMetric, MetricInput, MostLike, OutputLine, PathProof
 from railyard.verdict.sizes import Sizes
 from railyard.verdict.wording import applications as words
 

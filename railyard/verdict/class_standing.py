@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from railyard.base.bounds import CLASS_PEAK_FROM, CLASS_SHARE
-from railyard.benchmarks.gpu.collectives import collective as found_collective
-from railyard.benchmarks.gpu.possible import Row, bounds, judge
+from railyard.benchmarks.gpu_collectives import JudgedRow, busbw_bounds, judge_possible
+from railyard.benchmarks.gpu_collectives import find_collective as found_collective
 from railyard.hardware.gpu_nodes import Shape
 from railyard.site.references.transport_class import Number, TransportClass, figures
 from railyard.verdict.wording import class_standing as words
@@ -74,7 +74,7 @@ def standing(
     shape = None if nodes is None else Shape(of.has, nodes)
     if shape is not None and shape.ranks > 1:
         for size, value in curve.items():
-            judged = judge(name, shape, Row(value * 1000, size), algorithm)
+            judged = judge_possible(name, shape, JudgedRow(value * 1000, size), algorithm)
             if judged.state == "impossible":
                 return Standing("impossible", judged.sentence)
     measured = [each for each in of.of(name) if each.kind != "threshold"]
@@ -196,7 +196,7 @@ def _most(demanded: Number, of: TransportClass) -> float | None:
     """Return the most that is possible, GB/s, if that is less than what is demanded; else None."""
     if demanded.nodes is None:
         return None
-    known = bounds(demanded.collective, Shape(of.has, demanded.nodes))
+    known = busbw_bounds(demanded.collective, Shape(of.has, demanded.nodes))
     wanted = max(value for _, _, value in figures(demanded))
     beyond = [each.busbw_mb_s / 1000 for each in known]
     return max(beyond) if beyond and all(each.is_broken_by(wanted * 1000) for each in known) else None

@@ -17,7 +17,7 @@ from railyard.hardware.collective_times import time_of
 from railyard.hardware.day_one import EFA, LONG_FROM_BYTES, Rail, Turn, Window
 from railyard.parsers.output import Table
 from railyard.site.references.band import Band, Bound, scalar_band
-from railyard.verdict.rules.model import BandLike, MetricInput, points
+from railyard.verdict.rule_model import BandLike, MetricInput, points
 from railyard.verdict.wording import reference
 
 ENTRY = "day-one"

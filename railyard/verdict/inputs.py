@@ -38,13 +38,13 @@ from railyard.hardware.day_one import (
     class_of,
     rail_of,
 )
+from railyard.hardware.limits import LinkAlone
 from railyard.parsers.output import Table
-from railyard.site.link_alone import LinkAlone
 from railyard.site.references.band import Band, Bound, floor_band, scalar_band
 from railyard.site.test_id import TestId
 from railyard.verdict import day_one
 from railyard.verdict.day_one import ENTRY, Facts
-from railyard.verdict.rules.model import (
+from railyard.verdict.rule_model import (
     QUANTITIES,
     DeclaredMetric,
     LimitLike,

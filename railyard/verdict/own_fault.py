@@ -13,7 +13,7 @@ from railyard.benchmarks.model import BANDWIDTH, LATENCY, Benchmark, Metric
 from railyard.benchmarks.table import micro
 from railyard.hardware.day_one import RDMA, RDMA_NOT_INFINIBAND, RDMA_OF_QDR, UNNAMED, class_of
 from railyard.verdict.inputs import Run
-from railyard.verdict.rules.model import MetricInput, points
+from railyard.verdict.rule_model import MetricInput, points
 from railyard.verdict.wording import possible
 
 

@@ -22,11 +22,18 @@ if TYPE_CHECKING:
     from railyard.benchmarks.model import Curve, Figure
     from railyard.job.case import Case, Evidence
     from railyard.job.counters import NodeCounters
-    from railyard.parsers.nccl_said import NcclOutput
+    from railyard.parsers.nccl_words import NcclOutput
     from railyard.verdict.blame.suspects import Findings
     from railyard.verdict.path import traffic
-    from railyard.verdict.path.result import PathProof
-    from railyard.verdict.rules.model import LimitLike, MetricInput, MostLike, OtherWay, OutputLine, RuleResult
+    from railyard.verdict.rule_model import (
+        LimitLike,
+        MetricInput,
+        MostLike,
+        OtherWay,
+        OutputLine,
+        PathProof,
+        RuleResult,
+    )
 
 
 class Sizes:

@@ -2,7 +2,7 @@
 
 A run passes only if nothing fails. The verdict says what was not judged, and never turns it into a pass of the
 reference: a run without a judged reference is *report-only* or a failure. A run that something else disturbed is
-*disturbed*: it does not pass, and nobody is blamed. To add a rule, write one function in ``railyard/verdict/rules``,
+*disturbed*: it does not pass, and nobody is blamed. To add a rule, write one function in ``run_rules``,
 and add its name to ``RULE_NAMES`` and the function to ``_RULES``.
 """
 
@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 
 from railyard.results.record.form import FaultClass, State, Suspect
 from railyard.results.record.headline import make_headline, repeats
-from railyard.verdict.rules import run
-from railyard.verdict.rules.model import RULE_NAMES, Inputs, MetricInput, RuleResult
-from railyard.verdict.rules.reference import reference, worst_ratio
+from railyard.verdict import run_rules
+from railyard.verdict.reference_rule import reference, worst_ratio
+from railyard.verdict.rule_model import RULE_NAMES, Inputs, MetricInput, RuleResult
 from railyard.verdict.wording import Miss
 from railyard.verdict.wording import verdict as words
 
 _RULES: tuple[Callable[[Inputs], RuleResult], ...] = (
-    run.complete,
-    run.metrics,
-    run.possible,
-    run.path,
+    run_rules.complete,
+    run_rules.metrics,
+    run_rules.possible,
+    run_rules.path,
     lambda inputs: _rule_5(inputs, reference(inputs)),
 )
 
@@ -216,7 +216,7 @@ def each_once(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:
 
 
 def _curve(metric: MetricInput) -> CurveVerdict:
-    worst, of_limit = worst_ratio(metric), run.percent_of_limit(metric)
+    worst, of_limit = worst_ratio(metric), run_rules.percent_of_limit(metric)
     name = metric.declared.name
     of_limit = of_limit if of_limit is not None and math.isfinite(of_limit) else None
     # An absurd value overflows here; rule 3 has reported it, and a record cannot hold infinity.

@@ -104,7 +104,7 @@ def test_a_sites_own_check_is_found_and_told(tmp_path: Path, capsys: pytest.Capt
     file.write_text("from railyard.idlerails import *\n", encoding="utf-8")
     assert needs(file.parent) == ()
     assert capsys.readouterr().err == (
-        f"railyard: {file}:1 imports railyard.idlerails, which is railyard.results.weak_runs now; change that line: "
+        f"railyard: {file}:1 imports railyard.idlerails, which is railyard.results.remarks now; change that line: "
         "the next release removes the old address\n"
     )
     del sys.modules["railyard.idlerails"]

@@ -16,7 +16,7 @@ from railyard.benchmarks.node_pairs import (
     slow_nodes,
     with_alone,
 )
-from railyard.benchmarks.table.pairs import BISECTION, ON_NODE, PAIRS
+from railyard.benchmarks.table.network import BISECTION, ON_NODE, PAIRS
 from railyard.parsers.output import Cell, Table
 from railyard.parsers.pairs import COLUMNS, UNITS
 

@@ -7,7 +7,8 @@ import pytest
 
 from railyard.base.paths import CHECKS, part
 from railyard.cli.main import main
-from railyard.cluster.soak.judge import Log, Reading
+from railyard.cli.published_sources import replay_records
+from railyard.cluster.soak import Log, Reading
 from railyard.parsers.detect import parse
 from railyard.parsers.output import ParseError
 from railyard.parsers.wrong_lines import with_wrong_lines
@@ -18,7 +19,6 @@ from railyard.results.report.terminal import text_report
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.site import site_at
 from railyard.site.systems.load import load_systems
-from railyard.verdict.stored_outputs.replays import replay_records
 
 ROOT = Path(__file__).parents[2]
 WIDTH = 80

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cli.published_sources import ReplayedSystem, page, rows, systems_with_claims
+from railyard.cli.published_sources import ReplayedSystem, page, replay_records, rows, systems_with_claims
 from railyard.provision.replay.form import Recording
 from railyard.provision.replay.index import folder_of, read_index, recording_of, write_set
 from railyard.results import relations
@@ -17,7 +17,6 @@ from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import Need
 from railyard.site.references.load import References
 from railyard.site.site import site_at
-from railyard.verdict.stored_outputs.replays import replay_records
 from tests.conftest import ROOT
 
 #: The sources whose every number and claim is listed.

@@ -8,7 +8,7 @@ import pytest
 
 from railyard.provision.rehearsal.form import GRAMMAR, plant_faults
 from railyard.provision.rehearsal.nodes import SCHEDULERS, choose, site_nodes
-from railyard.provision.testbed.schedulers import ON_TESTBEDS
+from railyard.provision.testbed.lifecycle import ON_TESTBEDS
 from railyard.rfm.checks.catalogue import needs
 from railyard.rfm.run.options import leaves_out_extended, read
 from railyard.site.matrix import RDMA_PORTS, Cell, matrix, partition_features

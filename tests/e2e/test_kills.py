@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from railyard.provision.testbed.boot import find_inside
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.lock import measurement_lock
-from railyard.provision.testbed.processes import find_inside
 from railyard.provision.testbed.scripts import bed_folder
 from railyard.results.record.form import Record
 from tests.e2e.conftest import VirtualSite, failed, suspects

@@ -13,10 +13,10 @@ from shutil import which
 
 import pytest
 
-from railyard.provision.testbed import pbs, schedulers
+from railyard.provision.testbed import lifecycle, pbs
+from railyard.provision.testbed.boot import find_inside
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.lock import measurement_lock
-from railyard.provision.testbed.processes import find_inside
 from railyard.provision.testbed.scheduler import BedScheduler
 from railyard.site.systems.load import load_system
 from railyard.verdict.wording import WITH_EVERY
@@ -233,12 +233,12 @@ class Standing:
 
 @pytest.fixture(params=WORDS)
 def standing(request: pytest.FixtureRequest, site: VirtualSite) -> Iterator[Standing]:
-    scheduler = schedulers.ON_TESTBEDS[request.param]
+    scheduler = lifecycle.ON_TESTBEDS[request.param]
     refused = scheduler.find_refusal()
     if refused is not None:
         pytest.skip(refused)
     with site.bed_of_system() as bed:
-        schedulers.start(bed, scheduler)
+        lifecycle.start_scheduler(bed, scheduler)
         yield Standing(site, bed, scheduler, WORDS[request.param])
 
 
@@ -255,12 +255,12 @@ jobs:
 @pytest.fixture
 def without_chunks(site: VirtualSite) -> Iterator[Standing]:
     """Return a site whose PBS takes no chunks, and whose system's file still asks in chunks."""
-    scheduler = schedulers.ON_TESTBEDS["pbs"]
+    scheduler = lifecycle.ON_TESTBEDS["pbs"]
     refused = scheduler.find_refusal()
     if refused is not None:
         pytest.skip(refused)
     with site.bed_of_system() as bed:
-        schedulers.start(bed, scheduler)
+        lifecycle.start_scheduler(bed, scheduler)
         standing = Standing(site, bed, scheduler, WORDS["pbs"])
         hook = site.folder / "without_chunks.py"
         hook.write_text(pbs.totals_hook(pbs.CORES), encoding="ascii")

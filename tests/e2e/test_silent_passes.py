@@ -21,11 +21,10 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.results.record.form import Record, VerdictRecord
-from railyard.results.report.junit import junit
+from railyard.results.report.files import junit
 from railyard.results.report.summary import count_line
 from railyard.rfm.run import output as reframe_output
-from railyard.rfm.run.reconcile import settle
-from railyard.rfm.run.reframe import promised_cases
+from railyard.rfm.run.reframe import promised_cases, settle
 from railyard.rfm.versions import VERSION
 from railyard.site.reframe_versions import (
     ABSOLUTE_BOUNDS,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from railyard.provision.testbed.boot import find_inside
 from railyard.provision.testbed.lock import measurement_lock
-from railyard.provision.testbed.processes import find_inside
 from tests.e2e.conftest import RAILYARD, VirtualSite, make_site
 from tests.waiting import PATIENCE_S
 

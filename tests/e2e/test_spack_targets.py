@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.provision.spack import locks, program, upkeep
+from railyard.provision.spack import build, locks, program
 from railyard.provision.spack.request import Request
 from railyard.stacks.model import STACKS
 
@@ -52,7 +52,7 @@ def request_(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Request:
 
 def solve(request_: Request, stack: str) -> locks.Lock:
     asked = replace(request_, stack=stack, environment=stack)
-    return locks.parse(upkeep.relock(asked, lambda line: None).text, f"{stack}.lock")
+    return locks.parse(build.relock(asked, lambda line: None).text, f"{stack}.lock")
 
 
 @pytest.mark.parametrize(

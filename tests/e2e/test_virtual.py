@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
+from railyard.provision.testbed.boot import outermost_processes
 from railyard.provision.testbed.lock import measurement_lock
-from railyard.provision.testbed.processes import outermost_processes
 from railyard.results.record.file import FILE_NAME
 from railyard.site.matrix import DEFAULT
 from railyard.site.reframe_versions import choose, release_here

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from railyard.results.record.form import Record
-from railyard.results.weak_runs import why_too_short
+from railyard.results.remarks import why_too_short
 from tests.e2e.conftest import CLONE, VirtualSite
 from tests.e2e.test_virtual_spack import why_not_built
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from railyard.job.queues import closed_queues, unfit_nodes, way_in
+from railyard.job.clients import client_words, closed_queues, unfit_nodes
 from railyard.site.site import Site
 from railyard.site.systems.model import System
 
@@ -149,11 +149,11 @@ def test_on_the_virtual_cluster_the_clients_are_those_of_its_own_scheduler(tmp_p
     (folder / "qsub").write_text("#!/bin/sh\necho ours $*\n", encoding="ascii")
     (folder / "qsub").chmod(0o755)
     site = replace(virtual, system=virtual.system.model_copy(update={"scheduler": "pbs"}))
-    words = [*way_in(site.system, tmp_path), "qsub", "job.sh"]
+    words = [*client_words(site.system, tmp_path), "qsub", "job.sh"]
     assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == "ours job.sh\n"
 
 
 def test_elsewhere_they_are_the_ones_on_path(tmp_path: Path, virtual: Site) -> None:
     for scheduler in ("pbs", "flux-batch", "slurm"):
         system = virtual.system.model_copy(update={"scheduler": scheduler, "provider": "nodes"})
-        assert way_in(system, tmp_path) == ()
+        assert client_words(system, tmp_path) == ()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from railyard.hardware.node import NodeHardware
-from railyard.job.scheduling import Scheduling, Span, span
+from railyard.job.batch import Scheduling, Span, span
 from railyard.parsers.slurm import NodeState
 from railyard.site.site import Site
 from railyard.site.systems.jobs import SchedulerSettings

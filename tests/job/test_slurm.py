@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.slurm import NODES_FILE, note_nodes, why_never, why_shared
+from railyard.job.clients import NODES_FILE, note_nodes, why_never, why_shared
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
 from tests.made.spack_site import program

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job import testbed_words
-from railyard.job.testbed_words import each_node_words, namespace_words
+from railyard.provision.testbed import boot
+from railyard.provision.testbed.boot import each_node_words, namespace_words
 from railyard.provision.testbed.scripts import GUESTS, bed_folder, enter_script
 from railyard.verdict.hints.first_cause import first_cause
 from tests.waiting import PATIENCE_S
 
 #: Before the time limit: what waits for the lock, and what kills the rest.
-TURN = ["sh", "-c", testbed_words.WAIT_FOR_TURN, "turn", "95"]
-LAUNCH = ["sh", "-c", testbed_words.AND_KILL_THE_REST, "launch"]
+TURN = ["sh", "-c", boot.WAIT_FOR_TURN, "turn", "95"]
+LAUNCH = ["sh", "-c", boot.AND_KILL_THE_REST, "launch"]
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_one_node_that_fails_is_failure(home: Path) -> None:
 def test_guests_have_a_lock_and_a_way_in_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, front: list[str]
 ) -> None:
-    monkeypatch.setattr("railyard.job.testbed_words.front", lambda: front)
+    monkeypatch.setattr("railyard.provision.testbed.boot.front", lambda: front)
     beds = [
         [word.removeprefix(f"{tmp_path}/.railyard/") for word in words]
         for words in (
@@ -63,7 +63,7 @@ def test_a_stopped_process_neither_outlives_its_time_limit_nor_keeps_the_lock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A stopped process ignores the signal to end, and so does a launcher that waits for it."""
-    monkeypatch.setattr("railyard.job.testbed_words.front", list)
+    monkeypatch.setattr("railyard.provision.testbed.boot.front", list)
     bed = bed_folder(tmp_path)
     bed.mkdir(parents=True)
     pid_file = tmp_path / "pid"
@@ -86,7 +86,7 @@ def test_a_stopped_process_neither_outlives_its_time_limit_nor_keeps_the_lock(
 def test_a_launcher_whose_turn_never_comes_ends_and_says_who_to_look_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("railyard.job.testbed_words.TURN_MARGIN_S", 1 - testbed_words.KILL_AFTER_S)
+    monkeypatch.setattr("railyard.provision.testbed.boot.TURN_MARGIN_S", 1 - boot.KILL_AFTER_S)
     lock = bed_folder(tmp_path) / "job.lock"
     lock.parent.mkdir(parents=True)
     words = namespace_words(tmp_path, "n", 1, "p", longest_s=0)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.base.paths import runs_folder
+from railyard.provision.testbed.boot import find_inside, outermost_processes
 from railyard.provision.testbed.cluster import Testbed
-from railyard.provision.testbed.processes import find_inside, outermost_processes
 from railyard.results.record.file import FILE_NAME, read_records
 from railyard.results.record.form import read_promised, why_short
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from railyard.benchmarks.gpu.collectives import busbw
+from railyard.benchmarks.gpu_collectives import busbw
 from railyard.site.site import Site, site_at
 
 #: Four nodes of four GPUs, each with a NIC of its own.

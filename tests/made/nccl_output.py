@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from railyard.benchmarks.gpu.collectives import collective
+from railyard.benchmarks.gpu_collectives import find_collective
 
 GIB = 1 << 30
 #: Published for 12 nodes with eight H100 and eight NDR cards (references/classes/h100-8xndr400.yaml), GB/s.
@@ -25,7 +25,7 @@ def ranks_of(hosts: Sequence[str], gpus: int, gpu: str = "NVIDIA H100 80GB HBM3"
 
 def rows_of(name: str, ranks: int, curve: Mapping[int, float], in_place: Mapping[int, float] | None = None) -> str:
     """Return the rows of a curve, size in bytes -> busbw in GB/s, and the lines below them."""
-    of = collective(name)
+    of = find_collective(name)
     redop = "sum" if "reduce" in name or name == "sendrecv" else "none"
     root = "0" if name in ("broadcast", "reduce", "gather", "scatter") else "-1"
     text, printed = _HEAD, []

@@ -4,9 +4,8 @@ import os
 import shutil
 import signal
 
-from railyard.provision.testbed.boot import SEARCH_PATH
+from railyard.provision.testbed.boot import SEARCH_PATH, Process, find_inside, wait_until_gone
 from railyard.provision.testbed.cluster import Testbed
-from railyard.provision.testbed.processes import Process, find_inside, wait_until_gone
 from railyard.provision.testbed.slurm import SLURM
 from railyard.provision.testbed.slurm_texts import CONFIGURATION, CONTROLLER, FOLDER
 

@@ -11,7 +11,7 @@ from railyard.base.errors import SetupError, take_remarks
 from railyard.cluster.doctor.login import ask as ask_login
 from railyard.provision import installed_stack
 from railyard.provision.installed_stack import changed_files, find_on_nodes, find_stack
-from railyard.provision.spack.prepare import Getting
+from railyard.provision.spack.bootstrap import Getting
 from railyard.rfm.run.requirements import ask
 from railyard.site.references.load import References
 from railyard.site.site import Site

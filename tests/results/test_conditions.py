@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from railyard.benchmarks.model import Figure
-from railyard.results.compare.comparison import as_json, compare, text
-from railyard.results.conditions import HEADING, sentences
+from railyard.results.comparison import as_json, compare, text
 from railyard.results.record.form import ConditionRecord, NodeGroup, NodeTraffic, PathProofRecord, RailTraffic, Record
+from railyard.results.remarks import CONDITIONS_HEADING, condition_sentences
 from railyard.results.report.html import html_report
 from railyard.results.report.terminal import markdown, text_report
 from tests.made.records import made_record
@@ -26,13 +26,13 @@ def records() -> list[Record]:
 
 
 def test_a_difference_is_told_once_with_all_its_references_and_nodes(records: list[Record]) -> None:
-    assert sentences(records) == (SENTENCE,)
-    assert sentences([made_record(conditions=(ALIKE,)), made_record()]) == ()
+    assert condition_sentences(records) == (SENTENCE,)
+    assert condition_sentences([made_record(conditions=(ALIKE,)), made_record()]) == ()
 
 
 def test_values_that_are_not_on_or_off_are_told_as_they_are_by_groups_of_nodes() -> None:
     mtu = ConditionRecord("mtu", "9000 B", ("a", "b", "c"), {"1500 B": ("n1", "n2"), "4200 B": ("n3",)})
-    assert sentences([made_record(conditions=(mtu,))]) == (
+    assert condition_sentences([made_record(conditions=(mtu,))]) == (
         "the references a, b and 1 more were taken with mtu 9000 B; n1 and n2 have 1500 B",
         "the references a, b and 1 more were taken with mtu 9000 B; n3 has 4200 B",
     )
@@ -41,7 +41,7 @@ def test_values_that_are_not_on_or_off_are_told_as_they_are_by_groups_of_nodes()
 def test_nodes_that_differ_in_several_conditions_have_one_sentence() -> None:
     smt = ConditionRecord("smt", "disabled", ("edr-bw",), {"on": ("n1", "n2")})
     kernel = ConditionRecord("kernel", "6.1.0", ("edr-bw",), {"6.2.0": tuple(f"n{number}" for number in range(3, 9))})
-    assert sentences([made_record(conditions=(TURBO, smt, kernel))]) == (
+    assert condition_sentences([made_record(conditions=(TURBO, smt, kernel))]) == (
         "the reference edr-bw was taken with turbo on and smt off; n1 and n2 have turbo off and smt on",
         "the reference edr-bw was taken with kernel 6.1.0; n3, n4, n5, n6 and 2 more have 6.2.0",
     )
@@ -49,13 +49,13 @@ def test_nodes_that_differ_in_several_conditions_have_one_sentence() -> None:
 
 def test_terminal_page_and_markdown_say_it_once(records: list[Record]) -> None:
     told = text_report(records, width=200)
-    assert f"{HEADING}\n  {SENTENCE}\n" in told
+    assert f"{CONDITIONS_HEADING}\n  {SENTENCE}\n" in told
     assert (told.count(SENTENCE), told.count("PASS: ")) == (1, 1)
     assert html_report(records).count(SENTENCE) == 1
     assert markdown(records).count(SENTENCE) == 1
     nothing = [record.with_fields(conditions=(ALIKE,)) for record in records]
-    assert HEADING not in text_report(nothing)
-    assert HEADING not in html_report(nothing)
+    assert CONDITIONS_HEADING not in text_report(nothing)
+    assert CONDITIONS_HEADING not in html_report(nothing)
 
 
 def side(run: str, **changes: object) -> Record:
@@ -110,5 +110,5 @@ def test_a_comparison_says_where_nodes_differ_from_their_references() -> None:
         "B: the reference edr-bw was taken with smt off; n1 has it on",
     )
     told = text(found, ("a", "b"), width=200)
-    assert f"{HEADING}\n  {found.conditions[0]}\n  {found.conditions[1]}\n" in told
+    assert f"{CONDITIONS_HEADING}\n  {found.conditions[0]}\n  {found.conditions[1]}\n" in told
     assert as_json(found, ("a", "b"))["conditions"] == list(found.conditions)

@@ -4,8 +4,8 @@ import re
 from dataclasses import replace
 
 from railyard.results.record.form import NodesAlike, PathProofRecord, Record, Suspect
+from railyard.results.report.files import junit
 from railyard.results.report.html import html_report
-from railyard.results.report.junit import junit
 from railyard.results.report.terminal import markdown
 from railyard.results.store.query import detail_lines
 from tests.made.records import made_record

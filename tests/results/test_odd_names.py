@@ -17,8 +17,8 @@ from railyard.cli.gitlab_pipeline import Settings, format_pipeline, pipeline
 from railyard.results import exports
 from railyard.results.exports import csv_text
 from railyard.results.record.form import Record, Suspect, VerdictRecord
+from railyard.results.report.files import junit
 from railyard.results.report.html import html_report
-from railyard.results.report.junit import junit
 from railyard.results.sick import SeenTest, SickPart
 from railyard.site.matrix import Cell
 from railyard.site.test_id import TestId

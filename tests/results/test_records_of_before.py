@@ -13,14 +13,13 @@ from railyard.base.errors import RailyardError
 from railyard.base.paths import HOME_VARIABLE
 from railyard.cli.main import railyard_group
 from railyard.job.case import Case
-from railyard.results.compare.pairing import pair
+from railyard.results.pairing import pair
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import PART_OF, Record, Suspect
-from railyard.results.report.matrix import read_cells
+from railyard.results.report.overview import read_cells
 from railyard.results.store import query
 from railyard.results.store.exchange import merge
-from railyard.verdict.assess import Assessment
-from railyard.verdict.recording import record_of
+from railyard.verdict.assess import Assessment, record_of
 
 BEFORE = Path(__file__).parent / "record" / "of_67aa8ca"
 RUNS = sorted(path.name for path in BEFORE.iterdir() if path.is_dir())

@@ -13,16 +13,16 @@ from railyard.base.errors import RailyardError
 from railyard.cli.main import main
 from railyard.provision.replay.index import recorded_outputs
 from railyard.results import exports
-from railyard.results.capture.repeats import why_not
 from railyard.results.exports import csv_text
-from railyard.results.history.series import series_of
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import Record
+from railyard.results.repeats import why_not
+from railyard.results.report.files import junit
 from railyard.results.report.html import html_report
-from railyard.results.report.junit import junit
 from railyard.results.report.summary import judge_overall
 from railyard.results.report.terminal import markdown, text_report
 from railyard.results.report.text import state_words
+from railyard.results.series import series_of
 from railyard.results.store.exchange import merge
 from tests.made.records import MADE, made_record
 

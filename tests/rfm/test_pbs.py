@@ -11,7 +11,7 @@ from reframe.core.schedulers import Job
 
 import railyard.rfm.backends  # noqa: F401  # registers it
 from railyard.parsers.job_end import JobEnd
-from railyard.rfm import pbs
+from railyard.rfm import schedulers
 from railyard.rfm.job_ends import known_end
 from tests.parsers.test_pbs import RECORDED
 
@@ -97,7 +97,7 @@ def test_a_job_that_can_never_run_is_deleted_once_pbs_has_said_so_for_a_while(
 ) -> None:
     assert not state(job, "too-many-cores", outputs=False)
     assert not Path("deleted").exists()
-    pass_time(monkeypatch, pbs.BELIEVED_AFTER_S)
+    pass_time(monkeypatch, schedulers.BELIEVED_AFTER_S)
     assert state(job, "too-many-cores", outputs=False)
     assert Path("deleted").read_text(encoding="ascii") == "7.vn1\n"
     assert (known_end(job) or JobEnd("lost", "")).sentence.endswith(
@@ -123,7 +123,7 @@ def test_a_job_whose_node_is_down_is_ended_and_the_node_blamed(job: Any, monkeyp
     assert not state(job, "running", outputs=False)
     Path("nodes").write_text("died", encoding="ascii")
     assert not state(job, "running", outputs=False)
-    pass_time(monkeypatch, pbs.BELIEVED_AFTER_S)
+    pass_time(monkeypatch, schedulers.BELIEVED_AFTER_S)
     assert state(job, "running", outputs=False)
     ended = known_end(job)
     assert ended is not None
@@ -142,7 +142,7 @@ def test_without_a_history_of_jobs_a_job_has_ended_when_its_output_is_there(job:
 def test_a_server_that_does_not_answer_ends_no_job_that_has_an_output(
     job: Any, complaint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pbs, "answer", lambda words: ("", complaint))
+    monkeypatch.setattr(schedulers, "answer", lambda words: ("", complaint))
     assert not state(job, None)
 
 

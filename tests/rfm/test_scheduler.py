@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from reframe.core.backends import getscheduler
 
-from railyard.job import slurm
+from railyard.job import clients
 from railyard.parsers.job_end import JobEnd
 from railyard.parsers.slurm import NodeState
 from railyard.rfm.backends import COMPLETING_MOST_S, NAME, SlurmWithoutDatabase, find_end
@@ -43,9 +43,9 @@ class Controller:
 @pytest.fixture
 def controller(monkeypatch: pytest.MonkeyPatch) -> Controller:
     made = Controller()
-    monkeypatch.setattr(slurm, "show_job", made.show_job)
-    monkeypatch.setattr(slurm, "answer", made.answer)
-    monkeypatch.setattr(slurm, "accounted_state", lambda job: None)
+    monkeypatch.setattr(clients, "show_job", made.show_job)
+    monkeypatch.setattr(clients, "answer", made.answer)
+    monkeypatch.setattr(clients, "accounted_state", lambda job: None)
     return made
 
 
@@ -330,7 +330,7 @@ def test_a_cancelled_job_of_a_scheduler_that_is_gone_is_soon_given_up(
     """So a run that was interrupted ends, and does not wait for minutes for a job that nobody wants."""
     now = 1000.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    monkeypatch.setattr(slurm, "answer", lambda words: ("", "Unable to contact slurm controller"))
+    monkeypatch.setattr(clients, "answer", lambda words: ("", "Unable to contact slurm controller"))
     controller.complaint = "slurm_load_jobs error: Unable to contact slurm controller"
     job = polled(scheduler, submitted())
     scheduler.cancel(job)
@@ -357,7 +357,7 @@ def test_a_script_that_a_signal_ended_was_killed_unless_its_output_says_for_memo
 
 
 def test_a_node_that_died_is_asked_for(controller: Controller, scheduler: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slurm, "show_nodes", lambda nodes: (NodeState("vn1", "IDLE"), NodeState("vn2", "DOWN*")))
+    monkeypatch.setattr(clients, "show_nodes", lambda nodes: (NodeState("vn1", "IDLE"), NodeState("vn2", "DOWN*")))
     controller.say("NODE_FAIL", "None", "0:1")
     job = polled(scheduler, submitted())
     assert scheduler.finished(job)
@@ -392,7 +392,7 @@ def test_a_job_that_a_node_does_not_give_up_ends_with_that_nodes_name(
         asked.append(names)
         return (NodeState("vn2", "IDLE+COMPLETING+DRAIN", "Kill task failed"),)
 
-    monkeypatch.setattr(slurm, "show_nodes", nodes)
+    monkeypatch.setattr(clients, "show_nodes", nodes)
     controller.text = recorded("completing")
     job = polled(scheduler, submitted())
     now += COMPLETING_MOST_S
@@ -400,7 +400,7 @@ def test_a_job_that_a_node_does_not_give_up_ends_with_that_nodes_name(
     sentence = f"job 9 is over, and still COMPLETING after 10 min: {said} failed)"
     assert (find_end(job), asked) == (JobEnd("stuck", sentence, ("vn2",)), ["vn2"])
     assert controller.cancelled == []
-    monkeypatch.setattr(slurm, "show_nodes", lambda names: ())
+    monkeypatch.setattr(clients, "show_nodes", lambda names: ())
     silent = polled(scheduler, submitted())
     now += COMPLETING_MOST_S
     polled(scheduler, silent)

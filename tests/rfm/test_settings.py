@@ -12,9 +12,8 @@ from reframe.core.exceptions import ConfigError
 from railyard.base.errors import RailyardError
 from railyard.base.paths import HOME_VARIABLE, find_home
 from railyard.rfm import settings as site_settings
-from railyard.rfm.pbs import IN_CHUNKS
+from railyard.rfm.schedulers import IN_CHUNKS, IN_SLOTS
 from railyard.rfm.settings import NO_HOST, build, configuration
-from railyard.rfm.sge import IN_SLOTS
 from railyard.site.matrix import environment_features, partition_features
 from railyard.site.references.load import references_of
 from railyard.site.site import Site

@@ -15,7 +15,7 @@ from reframe.core.schedulers import Job
 
 import railyard.rfm.backends  # noqa: F401  # registers it
 from railyard.parsers.job_end import JobEnd
-from railyard.rfm import sge
+from railyard.rfm import schedulers
 from railyard.rfm.job_ends import EXIT_CODE, known_end
 from railyard.site.systems.jobs import options, why_not
 from tests.parsers.test_sge import NUMBERS, RECORDED
@@ -188,7 +188,7 @@ def test_the_account_of_an_earlier_job_of_this_number_is_not_its_own(job: Any, m
     Path("account").write_text(undated, encoding="utf-8")
     job.scheduler.poll(job)
     assert not job.finished()
-    pass_time(monkeypatch, sge.ACCOUNTED_WITHIN_S)
+    pass_time(monkeypatch, schedulers.ACCOUNTED_WITHIN_S)
     job.scheduler.poll(job)
     assert job.finished() and "failed 8: in prolog" in ended(job).sentence
 
@@ -209,7 +209,7 @@ def test_an_account_is_waited_for(job: Any, monkeypatch: pytest.MonkeyPatch) -> 
     assert not state(job, "running")
     assert not state(job, "running", "none")
     Path(job.stdout).touch()
-    pass_time(monkeypatch, sge.ACCOUNTED_WITHIN_S)
+    pass_time(monkeypatch, schedulers.ACCOUNTED_WITHIN_S)
     assert state(job, "running", "none")
     assert (job.exitcode, known_end(job)) == (None, None)
 
@@ -217,7 +217,7 @@ def test_an_account_is_waited_for(job: Any, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_job_that_was_deleted_before_it_began_was_cancelled(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not state(job, "waits")
     assert not state(job, "waits", "none", account="cancelled-waiting")
-    pass_time(monkeypatch, sge.ACCOUNTED_WITHIN_S)
+    pass_time(monkeypatch, schedulers.ACCOUNTED_WITHIN_S)
     assert state(job, "waits", "none", account="cancelled-waiting")
     assert ended(job) == JobEnd("cancelled", "job 11 was cancelled before it began: qacct knows nothing of it")
 
@@ -270,10 +270,10 @@ def test_a_job_that_can_never_run_is_deleted_once_that_was_so_for_a_while(
 ) -> None:
     file = "too-many-cores" if name == "too-many-cores" else "waits"
     assert not state(job, name, file, verified=name)
-    pass_time(monkeypatch, sge.BELIEVED_AFTER_S)
+    pass_time(monkeypatch, schedulers.BELIEVED_AFTER_S)
     assert not state(job, name, file, verified=name)
     assert not was_deleted(job)
-    pass_time(monkeypatch, sge.BELIEVED_AFTER_S)
+    pass_time(monkeypatch, schedulers.BELIEVED_AFTER_S)
     assert state(job, name, file, verified=name)
     assert was_deleted(job)
     assert f"could not begin and was cancelled (the scheduler's reason: {'(-l' if file == name else 'cannot'}" in (
@@ -285,7 +285,7 @@ def test_a_job_that_waits_for_nodes_of_others_waits_on(job: Any, monkeypatch: py
     """`qalter -w v` says "no suitable queues" of it all the same."""
     for _ in range(4):
         assert not state(job, "waits", verified="waits")
-        pass_time(monkeypatch, sge.BELIEVED_AFTER_S)
+        pass_time(monkeypatch, schedulers.BELIEVED_AFTER_S)
     assert not was_deleted(job)
 
 
@@ -295,7 +295,7 @@ def test_a_job_whose_node_is_silent_is_ended_and_the_node_blamed(job: Any, monke
     assert not state(job, "before-death")
     Path("queues").write_text("died", encoding="ascii")
     assert not state(job, "died")
-    pass_time(monkeypatch, sge.BELIEVED_AFTER_S)
+    pass_time(monkeypatch, schedulers.BELIEVED_AFTER_S)
     assert state(job, "died")
     assert was_deleted(job)
     assert (ended(job).kind, ended(job).nodes) == ("node", ("vn4",))

@@ -23,8 +23,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from railyard.hardware.limits import LinkAlone
 from railyard.hardware.links import LINKS
-from railyard.site.link_alone import LinkAlone
 from railyard.site.systems.model import Fabric
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored_outputs.target import ANY_STACK, of_link

@@ -28,7 +28,7 @@ from railyard.site.systems.model import DeclaredLink, ProofRules
 from railyard.verdict.assess import Assessment, assess
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_placement, with_remark, with_suspects
-from railyard.verdict.rules.model import cite_band
+from railyard.verdict.rule_model import cite_band
 from railyard.verdict.wording import NOBODY_BLAMED, NOT_PROVEN, WITH_EVERY, Figure, not_judged
 from railyard.verdict.wording import complete as complete_words
 from railyard.verdict.wording.complete import (

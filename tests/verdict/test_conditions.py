@@ -13,13 +13,12 @@ from railyard.base.paths import HOME_VARIABLE
 from railyard.cli.main import main
 from railyard.job.node_facts import NodeFacts, group_nodes
 from railyard.provision.replay.form import PlayedTest
-from railyard.results.conditions import HEADING
 from railyard.results.record.file import FILE_NAME, append_record
 from railyard.results.record.form import ConditionRecord
+from railyard.results.remarks import CONDITIONS_HEADING
 from railyard.site.references.model import Entry
 from railyard.site.site import Site
-from railyard.verdict.assess import Assessment
-from railyard.verdict.recording import record_of
+from railyard.verdict.assess import Assessment, record_of
 
 Assess = Callable[..., Assessment]
 STATED = {"turbo": "enabled", "c-states": "disabled", "mtu": "9000 B", "profile": "performance optimized"}
@@ -156,14 +155,14 @@ def test_two_stored_runs_on_other_nodes_say_it_beside_the_verdict_and_in_their_c
     assert "the reference paper was taken with" not in capsys.readouterr().out
     assert main(["report", "after"]) == 0
     told = capsys.readouterr().out
-    heading = f"{HEADING}\n  {turbo}\n  {c_states}\n"
+    heading = f"{CONDITIONS_HEADING}\n  {turbo}\n  {c_states}\n"
     assert heading in told
     # The verdict is the same.
     assert "PASS: " in told
 
     main(["compare", "before", "after"])
     told = capsys.readouterr().out
-    assert f"{HEADING}\n  B: {turbo}\n  B: {c_states}\n" in told
+    assert f"{CONDITIONS_HEADING}\n  B: {turbo}\n  B: {c_states}\n" in told
     assert "  host turbo: on on A, off and on on B\n" in told
     main(["compare", "after", "later", "--json"])
     assert json.loads(capsys.readouterr().out)["conditions"] == [f"A and B: {turbo}", f"A and B: {c_states}"]

@@ -7,8 +7,8 @@ import pytest
 
 from railyard.results.record.form import Suspect
 from railyard.verdict.path.proof import judge
-from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan
+from railyard.verdict.rule_model import PathProof
 from railyard.verdict.wording import NOT_PROVEN
 from railyard.verdict.wording import path as path_words
 from railyard.verdict.wording.path import say_besides, say_moved

@@ -8,7 +8,7 @@ import pytest
 
 from railyard.provision.testbed.starvation import Reading
 from railyard.results.record.form import AttemptRecord, Suspect
-from railyard.verdict.assess import Assessment
+from railyard.verdict.assess import Assessment, attempt_of
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import (
     probe_size,
@@ -19,7 +19,6 @@ from railyard.verdict.findings import (
     with_starvation,
     with_suspects,
 )
-from railyard.verdict.recording import attempt_of
 from railyard.verdict.verdict import judge
 from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY, Figure, Miss
 from railyard.verdict.wording import blame as blame_words

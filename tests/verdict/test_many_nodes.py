@@ -22,10 +22,9 @@ from railyard.results.record.form import NodeTraffic, PathProofRecord, with_shar
 from railyard.results.record.pair_rows import read, write
 from railyard.site.site import Site
 from railyard.site.topology import stated_leaves
-from railyard.verdict.assess import Assessment, assess
+from railyard.verdict.assess import Assessment, assess, record_of
 from railyard.verdict.blame.search.model import rounds
 from railyard.verdict.node_pairs import record_of as pairs_of
-from railyard.verdict.recording import record_of
 from railyard.verdict.wording import NOT_PROVEN
 from tests.made.judged import TAG, TODAY
 from tests.made.large_cluster import (

@@ -16,7 +16,7 @@ from railyard.site.matrix import Need
 from railyard.site.site import Site, site_at
 from railyard.verdict.assess import Assessment
 from railyard.verdict.gpu.run import of_gpu_system
-from railyard.verdict.rules.model import RuleResult
+from railyard.verdict.rule_model import RuleResult
 from railyard.verdict.stored_outputs.collectives import judge_collectives
 from railyard.verdict.stored_outputs.judge import Judgement, judge
 from railyard.verdict.stored_outputs.system_target import of_system

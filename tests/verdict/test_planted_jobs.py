@@ -11,8 +11,7 @@ from railyard.results.record.form import Suspect
 from railyard.site.references.model import ExpectedFailure
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
-from railyard.verdict.path.result import PathProof
-from railyard.verdict.rules.model import Inputs, Job
+from railyard.verdict.rule_model import Inputs, Job, PathProof
 from railyard.verdict.verdict import Verdict, judge
 from railyard.verdict.wording import complete as complete_words
 from tests.made.fault_case import fault

@@ -16,8 +16,7 @@ from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import Need
 from railyard.site.site import Site, site_at
 from railyard.site.test_id import TestId
-from railyard.verdict.assess import ComputedSizes, is_printed
-from railyard.verdict.recording import record_of
+from railyard.verdict.assess import ComputedSizes, is_printed, record_of
 from tests.conftest import ROOT
 from tests.verdict.test_one_judge import OF_A_CHECK, SYSTEMS, run_again
 

@@ -13,8 +13,7 @@ from railyard.results.record.form import NodeTraffic, RailTraffic, Record, Suspe
 from railyard.site.references.band import Band
 from railyard.site.site import site_at
 from railyard.site.test_id import of_name
-from railyard.verdict.assess import Assessment
-from railyard.verdict.recording import record_of, untested_record, verdict_record
+from railyard.verdict.assess import Assessment, record_of, untested_record, verdict_record
 from railyard.verdict.verdict import not_tested
 from railyard.verdict.wording import path as path_words
 from railyard.verdict.wording import ports

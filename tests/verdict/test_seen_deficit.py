@@ -10,10 +10,9 @@ from railyard.benchmarks.model import Curve
 from railyard.results.record.form import CurveRecord, DeficitRecord
 from railyard.results.store.query import detail_lines
 from railyard.site.references.band import Bound, scalar_band
-from railyard.verdict.assess import Assessment
-from railyard.verdict.recording import record_of
-from railyard.verdict.rules.model import DeclaredMetric, MeasuredMetric, MetricInput
-from railyard.verdict.rules.reference import Deficit, smallest_deficit
+from railyard.verdict.assess import Assessment, record_of
+from railyard.verdict.reference_rule import Deficit, smallest_deficit
+from railyard.verdict.rule_model import DeclaredMetric, MeasuredMetric, MetricInput
 
 M = 1 << 20
 

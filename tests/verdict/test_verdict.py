@@ -21,9 +21,8 @@ from railyard.results.record.headline import make_headline
 from railyard.site.references.band import Band, Bound, curve_band, floor_band, scalar_band
 from railyard.site.references.model import ExpectedFailure
 from railyard.site.systems.jobs import FAMILIES
-from railyard.verdict.path.result import PathProof
-from railyard.verdict.recording import verdict_record
-from railyard.verdict.rules.model import (
+from railyard.verdict.assess import verdict_record
+from railyard.verdict.rule_model import (
     RULE_NAMES,
     DeclaredMetric,
     Inputs,
@@ -31,6 +30,7 @@ from railyard.verdict.rules.model import (
     MeasuredMetric,
     MetricInput,
     OutputLine,
+    PathProof,
     RefusedRail,
 )
 from railyard.verdict.verdict import Verdict, each_once, judge, not_tested

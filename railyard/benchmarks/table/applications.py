@@ -71,6 +71,7 @@ TOOLS = (
     Tool("wrf", Package("wrf", "main/wrf.exe", has_files=True), is_part=_is_part),
     Tool("milc", Package("milc-qcd", "bin", ("su3_*",)), is_part=_is_part),
     Tool("installed"),
+    Tool("hpcg"),
     Tool("stream", Package("stream", "bin/stream_c.exe", uses_mpi=False)),
 )
 
@@ -160,6 +161,8 @@ ENTRIES = (
         within_node=True,
         of_link=False,
     ),
+    # Conjugate gradients: memory sets the rate, the network its allreduces and halos. The problem is given per process.
+    replace(_application("hpcg/hpcg", "last", _HPL, grows=True), of_link=False),
 )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from railyard.benchmarks.gpu.collectives import COLLECTIVES
+from railyard.benchmarks.gpu_collectives import COLLECTIVES
 from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric, Tool
 from railyard.parsers.nccl_words import FACTORS
 from railyard.parsers.output import Cell, Table
@@ -85,7 +85,7 @@ def collective_of(key: str) -> str | None:
 # Every buffer is in the memory of a GPU. The mean below a table is over both halves of each row.
 TOOL = Tool("nccl", from_device=_from_device, repetitions="nowhere", between_gpus=True, values=_values)
 # busbw is what a ring would have to carry, not the figure of a link: NVLink, trees and in-network reduction all change
-# how much of it a NIC carries. ``railyard.benchmarks.gpu.possible`` has its bounds.
+# how much of it a NIC carries. ``railyard.benchmarks.gpu_collectives`` has its bounds.
 _BUSBW = (Metric(BANDWIDTH, ("busbw", "busbw_in_place"), "MB/s", "stream", "higher", bounded="never"),)
 ENTRIES = (
     *(

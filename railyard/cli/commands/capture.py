@@ -13,7 +13,7 @@ from railyard.base.paths import find_home, runs_folder, state_folder
 from railyard.cli.options import say
 
 if TYPE_CHECKING:
-    from railyard.results.capture.plan import Plan
+    from railyard.results.capture import Plan
     from railyard.results.record.form import Record
     from railyard.site.systems.model import System
 
@@ -84,17 +84,17 @@ def command(**options: Any) -> int:
 def _keep_hpl_layout(given: _Options, home: Path, system: "System") -> int:
     """Print how fast HPL is with each split of a node's cores, and the diff that keeps the best; write it if wanted."""
     from railyard.benchmarks.apps.hpl import stated_hardware
-    from railyard.results.capture import hpl_layout
+    from railyard.results import capture
     from railyard.results.store.query import RecordFilter
 
     hardware = stated_hardware(system.nodes.hardware, system.system)
     wanted = RecordFilter(system=given.stored_as or system.system, fabric=given.fabric, stack=given.stack)
-    found = hpl_layout.rank_splits(_records(home, wanted, given.runs, given.without), hardware)
-    kept = hpl_layout.choose(found, system.system)
-    say(hpl_layout.text(found, kept), err=True)
+    found = capture.rank_splits(_records(home, wanted, given.runs, given.without), hardware)
+    kept = capture.choose_layout(found, system.system)
+    say(capture.layout_text(found, kept), err=True)
     path = home / "systems" / f"{system.system}.yaml"
     before = path.read_text(encoding="utf-8")
-    made = _Change(path, before, hpl_layout.keep(before, kept, system.system))
+    made = _Change(path, before, capture.keep_layout(before, kept, system.system))
     click.echo(difference(made), nl=False)
     if made.after == before:
         say(f"systems/{path.name} has it already", err=True)
@@ -115,7 +115,7 @@ class _Change:
 
 def _capture(given: _Options, home: Path, system: "System") -> int:
     """Print what would be captured, write it if that is wanted, and return the exit code."""
-    from railyard.results.capture.plan import CaptureRequest, plan
+    from railyard.results.capture import CaptureRequest, plan
     from railyard.results.store.query import RecordFilter
     from railyard.site.references.load import References, load_references
     from railyard.site.topology import hops_of_run

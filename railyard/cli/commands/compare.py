@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from railyard.results.compare.pairing import Selector
+    from railyard.results.pairing import Selector
     from railyard.results.record.form import Record
 
 _MOST_PERCENT = 1000.0
@@ -61,9 +61,9 @@ def command(a: str, b: str, noise: float | None, bound: float | None, as_json: b
     """
     from railyard.base.errors import RailyardError
     from railyard.base.terminal import colour, width
-    from railyard.results.compare.comparison import as_json as json_of
-    from railyard.results.compare.comparison import compare, gate, text
-    from railyard.results.compare.pairing import choose_records, selector
+    from railyard.results.comparison import as_json as json_of
+    from railyard.results.comparison import compare, gate, text
+    from railyard.results.pairing import choose_records, selector
 
     asked = _with_runs(selector(a), selector(b))
     read = [_records(side) for side in asked]
@@ -85,7 +85,7 @@ def _with_runs(a: "Selector", b: "Selector") -> "tuple[Selector, Selector]":
     from dataclasses import replace
 
     from railyard.base.errors import RailyardError
-    from railyard.results.compare.pairing import GRAMMAR
+    from railyard.results.pairing import GRAMMAR
 
     if not a.runs and not b.runs:
         raise RailyardError(f'"{a.text}", "{b.text}": found no run on either side, expected {GRAMMAR}')

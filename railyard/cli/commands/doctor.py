@@ -94,7 +94,7 @@ def _of_a_job(home: Path, system: "System", count: int | None) -> "tuple[Finding
     import contextlib
 
     from railyard.cluster.doctor import ask_nodes as job
-    from railyard.job.slurm import way_in
+    from railyard.job.clients import way_in
     from railyard.provision.testbed.lifecycle import provide_testbed
     from railyard.site.site import site_at
 

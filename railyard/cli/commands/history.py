@@ -58,9 +58,9 @@ def command(
     Exit code: 0; 1 with --fail-on-worse if something changed for the worse; 2 wrong input.
     """
     from railyard.base.terminal import colour, track, width
-    from railyard.results.history.changes import as_json as json_of
-    from railyard.results.history.changes import judge, over_time, text
-    from railyard.results.history.series import series_of
+    from railyard.results.history import as_json as json_of
+    from railyard.results.history import judge, over_time, text
+    from railyard.results.series import series_of
     from railyard.results.store import query
     from railyard.results.store.query import refuse_unknown, why_nothing
 

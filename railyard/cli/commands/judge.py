@@ -239,7 +239,7 @@ def _judge_file(
     except RailyardError as error:
         raise error if parsed.tables else RailyardError(f"{shown_name(file)}: {error}") from error
     if nic is not None and of is not None:
-        from railyard.verdict.stored_outputs.nic_demands import with_demands
+        from railyard.verdict.stored_outputs.system_target import with_demands
 
         judgements = with_demands(judgements, of)
     return judgements, target
@@ -271,7 +271,7 @@ def _nic(given: _Options, of: "TransportClass | None", parsed: "ParsedOutput") -
     """Return one NIC of the class, if nothing else is named to judge an output of perftest by."""
     if of is None or given.system is not None or given.nodes_have is not None:
         return None
-    from railyard.verdict.stored_outputs.nic_demands import of_nic
+    from railyard.verdict.stored_outputs.system_target import of_nic
 
     nic = of_nic(of, parsed)
     if nic is not None and given.nodes is not None:
@@ -329,7 +329,7 @@ def _parse(file: str, text: str, in_turn: bool, tool: str | None) -> "ParsedOutp
     from functools import partial
 
     from railyard.base.files import shown_name
-    from railyard.parsers import rail_parts
+    from railyard.parsers import output as rail_parts
     from railyard.parsers.decorations import with_own_signs
     from railyard.parsers.detect import parse
     from railyard.parsers.output import ParsedOutput, ParseError, Remark
@@ -337,7 +337,7 @@ def _parse(file: str, text: str, in_turn: bool, tool: str | None) -> "ParsedOutp
     from railyard.verdict.hints.first_cause import first_cause
 
     try:
-        parsed = rail_parts.parse(text, partial(parse, tool=tool), worst=in_turn)
+        parsed = rail_parts.parse_each_rail(text, partial(parse, tool=tool), worst=in_turn)
         return with_wrong_lines(parsed, with_own_signs(text))
     except ParseError as error:
         cause = first_cause(None, (with_own_signs(text),))

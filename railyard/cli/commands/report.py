@@ -81,7 +81,7 @@ def command(
 
 def _over_time(records: "Sequence[Record]") -> "tuple[OverTime, ...]":
     """Return the figures that changed over these runs."""
-    from railyard.results.history.changes import judge, over_time
-    from railyard.results.history.series import series_of
+    from railyard.results.history import judge, over_time
+    from railyard.results.series import series_of
 
     return over_time([judge(one) for one in track(series_of(records), "judging figures over time")])

@@ -75,7 +75,7 @@ def command(**options: Any) -> int:
     promised, or passed only on a retry; 2 wrong input, nothing selected, or a set-up that cannot work; 130 interrupted.
     """
     given = _Options(**options)
-    from railyard.provision.spack.prepare import Getting
+    from railyard.provision.spack.bootstrap import Getting
     from railyard.rfm.run.options import read
     from railyard.rfm.run.session import Session, SessionOptions, pass_through
 

@@ -16,8 +16,8 @@ from railyard.cli.options import say
 from railyard.results.report.text import number
 
 if TYPE_CHECKING:
-    from railyard.cluster.soak.judge import SoakedRail
-    from railyard.cluster.soak.under_scheduler import SoakJob
+    from railyard.cluster.soak import SoakedRail
+    from railyard.cluster.soak_job import SoakJob
 
 
 @click.command(name="soak")
@@ -59,7 +59,7 @@ def command(
     Exit code: 0 no problem, 1 a problem, 2 it could not run.
     """
     from railyard.cluster.doctor.judge import order_findings
-    from railyard.cluster.soak.judge import ended_early, findings, read, soaked_rails
+    from railyard.cluster.soak import ended_early, findings, read, soaked_rails
 
     if (hours, minutes, file).count(None) != 2:
         raise click.UsageError("give one of --hours, --minutes and --from")
@@ -96,8 +96,8 @@ class _Request:
 def _soak(wanted: _Request) -> Path:
     """Run a soak, and return the file of its readings."""
     from railyard.base.paths import find_home, state_folder
-    from railyard.cluster.soak.judge import Log, Reading, soak, streams
-    from railyard.cluster.soak.under_scheduler import soak as soak_under_scheduler
+    from railyard.cluster.soak import Log, Reading, soak, streams
+    from railyard.cluster.soak_job import soak as soak_under_scheduler
     from railyard.provision.testbed.cluster import Testbed
     from railyard.provision.testbed.lifecycle import provide_testbed, terminated_as_interrupted
     from railyard.provision.testbed.spec import spec_of
@@ -149,7 +149,7 @@ def _dry(wanted: _Request) -> str:
 def _job(home: Path, wanted: _Request) -> "SoakJob":
     """Return the job of a soak under a scheduler. Raises SetupError for a system that cannot have one."""
     from railyard.base.errors import did_you_mean
-    from railyard.cluster.soak.under_scheduler import able_nodes, expand_nodes, plan_soak
+    from railyard.cluster.soak_job import able_nodes, expand_nodes, plan_soak
     from railyard.site.site import site_at
     from railyard.site.systems.jobs import FAMILIES, why_not_by_name
 
@@ -182,7 +182,7 @@ _HEADS = ("node", "rail", "sent\nMB/s", "received\nMB/s", "least\nMB/s", "link\n
 
 def _text(rails: "tuple[SoakedRail, ...]", found: "tuple[Finding, ...]", readings: int, seconds: float) -> str:
     """Return one line per rail, then the findings, then how much was looked at."""
-    from railyard.cluster.soak.judge import duration
+    from railyard.cluster.soak import duration
 
     rows = [
         (one.node, one.rail, *map(number, (one.sent_mb_s, one.received_mb_s, one.least_mb_s)), str(one.changes or "-"))

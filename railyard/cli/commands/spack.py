@@ -14,8 +14,8 @@ from railyard.base.wording import count_of
 from railyard.cli.options import say
 
 if TYPE_CHECKING:
+    from railyard.provision.spack.build import BuiltEnvironment
     from railyard.provision.spack.request import Request
-    from railyard.provision.spack.upkeep import BuiltEnvironment
 
 _system = click.option(
     "--system", "name", default="virtual", show_default=True, help="The system: NAME of systems/NAME.yaml."
@@ -65,7 +65,7 @@ def status(name: str, stacks: tuple[str, ...], as_json: bool) -> int:
 
     Exit code: 0 all is built, 1 something is not, 2 wrong input.
     """
-    from railyard.provision.spack.upkeep import status as look
+    from railyard.provision.spack.build import status as look
 
     requests = _requests(name, stacks)
     found = {request.stack: look(request) for request in requests}
@@ -93,17 +93,17 @@ def lock(name: str, stacks: tuple[str, ...], verbose: bool, yes: bool) -> int:
 
     You see the changes before anything is written.
     """
-    from railyard.provision.spack import upkeep
+    from railyard.provision.spack import build
 
     for request in _requests(name, stacks):
-        found = upkeep.relock(request, _shown_only(verbose), verbose=verbose)
+        found = build.relock(request, _shown_only(verbose), verbose=verbose)
         if found.changes == ():
             click.echo(f"{request.stack}: nothing changes")
             continue
         for line in found.changes if found.changes is not None else ("a first lock",):
             click.echo(f"{request.stack}: {line}")
         if yes or click.confirm(f"write {found.path}?"):
-            upkeep.write(found)
+            build.write_lock(found)
             click.echo(f"{request.stack}: written to {found.path}")
     return 0
 
@@ -192,11 +192,11 @@ def mirror_create(folder: Path, name: str, stacks: tuple[str, ...], verbose: boo
       railyard spack mirror create /shared/sources --system mycluster
       railyard spack mirror create /shared/sources --stack openmpi
     """
-    from railyard.provision.spack import upkeep
+    from railyard.provision.spack import build
 
     for request in _requests(name, stacks):
-        upkeep.create(request, folder, click.echo, verbose=verbose)
-    click.echo(f"in the overlay there: {upkeep.USE_SOURCES.format(folder=folder.resolve())}")
+        build.create_mirror(request, folder, click.echo, verbose=verbose)
+    click.echo(f"in the overlay there: {build.USE_SOURCES.format(folder=folder.resolve())}")
     return 0
 
 
@@ -218,11 +218,11 @@ def cache_push(folder: Path, name: str, stacks: tuple[str, ...], verbose: bool) 
       railyard spack cache push /shared/binaries --system mycluster
       railyard spack cache push /shared/binaries --stack openmpi
     """
-    from railyard.provision.spack import upkeep
+    from railyard.provision.spack import build
 
     for request in _requests(name, stacks):
-        upkeep.push(request, folder, click.echo, verbose=verbose)
-    click.echo(f"in the overlay there: {upkeep.USE_BINARIES.format(folder=folder.resolve())}")
+        build.push_to_mirror(request, folder, click.echo, verbose=verbose)
+    click.echo(f"in the overlay there: {build.USE_BINARIES.format(folder=folder.resolve())}")
     return 0
 
 
@@ -239,13 +239,13 @@ def gc(name: str, verbose: bool) -> int:
 
     It also removes what Spack installed only for them.
     """
-    from railyard.provision.spack import calls, upkeep
+    from railyard.provision.spack import build, calls
 
     requests = _requests(name, ())
     root = requests[0].root
     root.mkdir(parents=True, exist_ok=True)
     spack = calls.find(find_home(), click.echo, verbose, scopes=requests[0].scopes)
-    removed = upkeep.collect(requests, spack, click.echo, root / "gc.log")
+    removed = build.remove_unused(requests, spack, click.echo, root / "gc.log")
     click.echo(f"{count_of(removed, 'environment')} removed")
     return 0
 
@@ -272,7 +272,7 @@ def _status_lines(request: "Request", found: "tuple[BuiltEnvironment, ...]") -> 
 
 
 def _state(each: "BuiltEnvironment") -> str:
-    from railyard.provision.spack.upkeep import age
+    from railyard.provision.spack.build import age
 
     if each.marker is None:
         return "built by an older Railyard, to be proven again" if each.is_marked else "a build that did not end"

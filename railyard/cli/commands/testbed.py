@@ -10,12 +10,12 @@ import click
 
 from railyard.base.errors import SetupError
 from railyard.base.paths import find_home
-from railyard.provision.testbed.scheduler_clients import VARIABLES
+from railyard.provision.testbed.scripts import VARIABLES
 
 if TYPE_CHECKING:
     from railyard.parsers.slurm import NodeState
     from railyard.provision.testbed.cluster import RailStatus, Testbed
-    from railyard.provision.testbed.guests.bed import Guests
+    from railyard.provision.testbed.guests import Guests
 
 _SYSTEM, _GUESTS_SYSTEM = "virtual", "virtual-verbs"
 #: As in ``provision.testbed.schedulers``, which is not imported for the help alone.
@@ -89,7 +89,7 @@ def status(as_json: bool) -> None:
 
     If Slurm runs there, you also see the state of each node in Slurm.
     """
-    from railyard.provision.testbed.schedulers import running_on
+    from railyard.provision.testbed.lifecycle import running_on
 
     bed = _find_testbed()
     rails, scheduler = bed.status(), running_on(bed)
@@ -198,7 +198,7 @@ def down_guests() -> None:
       railyard testbed guests down
       railyard testbed guests down && railyard testbed guests up
     """
-    from railyard.provision.testbed.guests.bed import Guests
+    from railyard.provision.testbed.guests import Guests
     from railyard.provision.testbed.spec import DEFAULT_SPEC
 
     # Do not read the system's file: whatever it says now, what is up must come down.
@@ -264,7 +264,7 @@ def _become(enter: Path, node: str, words: tuple[str, ...]) -> NoReturn:
 
 def _find_guests() -> "Guests":
     """Return the guests of the site folder, as in its systems/virtual-verbs.yaml. Raises SetupError without one."""
-    from railyard.provision.testbed.guests.bed import Guests
+    from railyard.provision.testbed.guests import Guests
     from railyard.provision.testbed.spec import spec_of
     from railyard.site.systems.load import find_system
 
@@ -299,7 +299,7 @@ def _find_testbed() -> "Testbed":
 
 def _refuse_scheduler(name: str) -> None:
     """Raise SetupError if a scheduler cannot run on this machine's testbed, before the testbed comes up."""
-    from railyard.provision.testbed.schedulers import ON_TESTBEDS
+    from railyard.provision.testbed.lifecycle import ON_TESTBEDS
 
     sentence = ON_TESTBEDS[name].find_refusal()
     if sentence is not None:
@@ -307,10 +307,10 @@ def _refuse_scheduler(name: str) -> None:
 
 
 def _start_scheduler(bed: "Testbed", name: str) -> None:
-    from railyard.provision.testbed import schedulers, slurm
+    from railyard.provision.testbed import lifecycle, slurm
 
-    scheduler = schedulers.ON_TESTBEDS[name]
-    started = schedulers.start(bed, scheduler)
+    scheduler = lifecycle.ON_TESTBEDS[name]
+    started = lifecycle.start_scheduler(bed, scheduler)
     nodes = slurm.leaves_of(bed) if name == "slurm" else ()
     leaves = "; ".join(f"{', '.join(each)} on leaf{number}" for number, each in enumerate(nodes))
     shape = leaves or f"a job can run on {', '.join(bed.spec.nodes)}"

@@ -19,9 +19,8 @@ from railyard.base.errors import Finding, problem, remark
 from railyard.base.paths import state_folder, why_absent
 from railyard.base.wording import count_of, listing
 from railyard.job import node_files
+from railyard.job.clients import closed_queues, unfit_nodes, why_shared, why_silent
 from railyard.job.image import LOOK_SCRIPT
-from railyard.job.queues import closed_queues, unfit_nodes
-from railyard.job.slurm import why_shared, why_silent
 from railyard.provision.spack import program
 from railyard.provision.spack.request import source_errors
 from railyard.site.references.load import references_of

@@ -74,7 +74,7 @@ from railyard.stacks import ask
 from railyard.verdict.assess import Assessment, assess
 from railyard.verdict.blame.search.model import Round, Value
 from railyard.verdict.node_pairs import least_of
-from railyard.verdict.rules.reference import reference_where_measured
+from railyard.verdict.reference_rule import reference_where_measured
 
 #: Messages of the pairs: from this size on, a link must reach its rate.
 _SIZE_BYTES = 1 << 20

@@ -53,13 +53,12 @@ from railyard.site.site import Site
 from railyard.site.test_id import TestId
 from railyard.site.topology import Leaves, Places, places_of
 from railyard.verdict import node_pairs
-from railyard.verdict.assess import Assessment, assess
+from railyard.verdict.assess import Assessment, assess, record_of
 from railyard.verdict.blame.screening.model import Budget
 from railyard.verdict.findings import with_remark
 from railyard.verdict.hints.first_cause import never_began
-from railyard.verdict.recording import record_of
-from railyard.verdict.rules.model import fail_rule
-from railyard.verdict.screened_pairs import SampleOrigin, with_screening
+from railyard.verdict.node_pairs import SampleOrigin, with_screening
+from railyard.verdict.rule_model import fail_rule
 
 #: ``waits`` and ``runs``: it is not over. ``lost``: the scheduler ended it, or its nodes went away. ``broken``: it
 #: failed by itself. ``cut``: its files are not whole. ``foreign``: its files are of another run.

@@ -32,7 +32,7 @@ from railyard.cluster.rolling.under_scheduler import (
     runs_in,
     seconds_of,
 )
-from railyard.job import probe_job, slurm
+from railyard.job import clients, probe_job
 from railyard.parsers.slurm import WORDS, free_in
 from railyard.site import topology
 from railyard.site.matrix import DEFAULT, policy_of, tool_reason
@@ -272,7 +272,7 @@ def nodes_of(site: Site, asked: str | None, leaf_of: topology.Leaves, now: datet
     names are known, or for a name that the system does not have.
     """
     system = site.system
-    states = slurm.nodes_of(system, site.home)
+    states = clients.nodes_of(system, site.home)
     names = tuple(node.name for node in states) or system.nodes.names
     if asked is not None:
         names = _requested_nodes(asked, names, system.system)
@@ -429,5 +429,5 @@ def _busy(site: Site, now: datetime) -> Mapping[str, float | None]:
     """Return in how many seconds busy nodes become free; none if Slurm does not say it."""
     if not is_slurm(site.system.scheduler):
         return {}
-    words = [*slurm.way_in(site.system, site.home), "squeue", *WORDS]
-    return free_in(slurm.answer(words)[0], now.replace(tzinfo=None))
+    words = [*clients.way_in(site.system, site.home), "squeue", *WORDS]
+    return free_in(clients.answer(words)[0], now.replace(tzinfo=None))

@@ -26,16 +26,15 @@ from railyard.cluster.rolling.under_scheduler import (
     seconds_of,
 )
 from railyard.job.batch import State
+from railyard.job.clients import client_words
 from railyard.job.node_files import SEEN_WITHIN_S
-from railyard.job.queues import way_in
 from railyard.parsers.output import Table
 from railyard.results.record.form import Record
 from railyard.site.site import Site
 from railyard.site.topology import Places
 from railyard.verdict.blame.screening.model import Budget
 from railyard.verdict.blame.search.model import PairsError, Step
-from railyard.verdict.node_pairs import least_of
-from railyard.verdict.screened_pairs import SampleOrigin, ScreeningProgress, screen_tables
+from railyard.verdict.node_pairs import SampleOrigin, ScreeningProgress, least_of, screen_tables
 
 #: Seconds between two looks.
 LOOK_S = 5.0
@@ -77,7 +76,7 @@ class Rolling:
     def scheduler(self, over: str = "") -> Scheduler:
         """Return the scheduler of its jobs; with ``over``, of its jobs over only that rail."""
         made = self.jobs.limit_to_rail(over) if over else self.jobs
-        return Scheduler(made, way_in(self.site.system, self.site.home))
+        return Scheduler(made, client_words(self.site.system, self.site.home))
 
     def submit_step(self, run: KeptRun, step: KeptStep, seconds: int) -> KeptRun:
         """Return the run with a step whose jobs are submitted."""

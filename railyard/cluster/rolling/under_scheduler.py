@@ -24,7 +24,7 @@ from railyard.base.json_codec import FormError, decode, encode
 from railyard.base.paths import packaged_text, state_folder
 from railyard.base.wording import listing
 from railyard.job import batch as output_bound
-from railyard.job import environment, mpi_identity, node_facts, probe_job, slurm
+from railyard.job import clients, environment, mpi_identity, node_facts, probe_job
 from railyard.job.batch import Batch, BatchRequest, State, batch_of
 from railyard.job.counters import IDLE, reader_script
 from railyard.job.launch import Launch, Ranks, plan_launch, runs_as_root
@@ -377,10 +377,12 @@ class Scheduler:
         if not is_slurm(self.jobs.site.system.scheduler):
             end = self.jobs.batch.end(self._ask(self.jobs.batch.ask(group.job)))
             return "" if end is None else end.sentence
-        record = slurm_records.parse_job(self._ask(self.jobs.batch.ask(group.job))) or slurm.accounted_state(group.job)
+        record = slurm_records.parse_job(self._ask(self.jobs.batch.ask(group.job))) or clients.accounted_state(
+            group.job
+        )
         if record is None:
             return ""
-        nodes = slurm.nodes_of(self.jobs.site.system, self.jobs.site.home) if record.state == "NODE_FAIL" else ()
+        nodes = clients.nodes_of(self.jobs.site.system, self.jobs.site.home) if record.state == "NODE_FAIL" else ()
         there = {label(node) for node in group.nodes}
         found = slurm_records.find_end(record, (node for node in nodes if label(node.name) in there))
         return "" if found is None else found.sentence
@@ -401,7 +403,7 @@ class Scheduler:
 
     def unfit(self) -> Mapping[str, NodeState]:
         """Return the nodes that no job can have, by their first label; none if the scheduler does not say."""
-        states = slurm.nodes_of(self.jobs.site.system, self.jobs.site.home)
+        states = clients.nodes_of(self.jobs.site.system, self.jobs.site.home)
         return {label(node.name): node for node in states if node.unfit is not None}
 
     def cancel(self, run: KeptRun) -> None:
@@ -516,10 +518,10 @@ class Scheduler:
         return (found[1], "") if found else (None, f"{program} said: {complaint or out.strip() or 'nothing'}")
 
     def _answer(self, words: list[str]) -> tuple[str, str]:
-        return slurm.answer([*self.before, *words])
+        return clients.answer([*self.before, *words])
 
     def _find_refusal(self, words: list[str]) -> str | None:
-        return slurm.find_refusal([*self.before, *words])
+        return clients.find_refusal([*self.before, *words])
 
     def _ask(self, words: list[str]) -> str:
         return self._answer(words)[0]

@@ -15,7 +15,7 @@
 #       ranks, commas between them), {agent} what starts a command on another node.
 # They find each other through FOLDER, which all nodes see. FOLDER/TAG.servers has the servers' addresses as soon as the
 # servers listen. FOLDER/TAG.node-RANK has a node's address. FOLDER/TAG.done says that rank 0 has ended. A client's
-# output follows a line "# railyard: rail DEVICE" (railyard/parsers/rail_parts.py reads it).
+# output follows a line "# railyard: rail DEVICE" (railyard/parsers/output.py reads it).
 
 set -f
 

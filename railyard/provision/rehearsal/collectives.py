@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.gpu.collectives import collective, shares_of
-from railyard.benchmarks.gpu.possible import bounds, own_nics
+from railyard.benchmarks.gpu_collectives import busbw_bounds, find_collective, own_nics, shares_of
 from railyard.benchmarks.table.nccl import ONE_GPU, ONE_NODE, OVER_NICS, PARTS, RAILS, TWO_NODES, WHOLE, collective_of
 from railyard.hardware.gpu_nodes import Shape
 from railyard.provision.rehearsal import rank_ports, traffic
@@ -144,7 +143,10 @@ def _rate(network: Network, asked: BenchmarkRequest, name: str, part: str, shape
         healthy = size / known.time_at(size)
     else:
         healthy = (
-            EFFICIENCY * (own_nics(name, shape) or bounds(name, shape)[0]).busbw_mb_s * size / (size + _HALF_BYTES)
+            EFFICIENCY
+            * (own_nics(name, shape) or busbw_bounds(name, shape)[0]).busbw_mb_s
+            * size
+            / (size + _HALF_BYTES)
         )
     if part == ONE_NODE:
         return healthy
@@ -191,7 +193,7 @@ def _ports(network: Network) -> Sequence[Port]:
 
 def _move(network: Network, name: str, part: str, shape: Shape, groups: int, volume: float, moves: Moves) -> None:
     """Move each node's part of a ring, or of its sends and receives, evenly over the NICs that it takes."""
-    shares = shares_of(name, "p2p" if collective(name).point_to_point else "ring", shape)
+    shares = shares_of(name, "p2p" if find_collective(name).point_to_point else "ring", shape)
     if part == ONE_NODE or shape.domains == 1 or shares is None:
         return
     flows, per_node = node_flows(network), shape.gpus // shape.gpus_a_domain
@@ -209,9 +211,9 @@ def _move(network: Network, name: str, part: str, shape: Shape, groups: int, vol
             sent = shares[place // wide].sent / wide * groups * volume
             traffic.add(moves, replace(flow, second=end.second, lanes=lanes), 1 << 30, sent, 0)
         return
-    for place, flow in enumerate(flows[:-1] if collective(name).rooted else flows):
+    for place, flow in enumerate(flows[:-1] if find_collective(name).rooted else flows):
         sent = sum(share.sent for share in shares[place * per_node : (place + 1) * per_node])
-        traffic.add(moves, flow, 1 << 30, max(sent, float(collective(name).rooted)) * groups * volume, 0)
+        traffic.add(moves, flow, 1 << 30, max(sent, float(find_collective(name).rooted)) * groups * volume, 0)
 
 
 def _log(crew: Crew, part: str, gpus: Gpus, fabric: Fabric, first_gpu: int, first_pid: int) -> Iterator[str]:

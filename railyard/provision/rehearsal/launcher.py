@@ -23,7 +23,7 @@ from railyard.base.errors import RailyardError, SetupError, did_you_mean
 from railyard.base.hostlist import expand_names
 from railyard.base.paths import REHEARSAL_VARIABLE, packaged_text
 from railyard.provision.rehearsal.sysfs import Machine, as_range
-from railyard.provision.testbed.scheduler_clients import PBS_REMOTE
+from railyard.provision.testbed.scripts import PBS_REMOTE
 
 SCRIPT = "ranks.sh"
 

@@ -31,7 +31,7 @@ from railyard.provision.rehearsal.nodes import SCHEDULERS, gives_whole_nodes, na
 from railyard.provision.rehearsal.rank_ports import OF_ONE_RANK
 from railyard.provision.rehearsal.recorded_run import playable_recordings
 from railyard.provision.rehearsal.sysfs import Machine, machine_of
-from railyard.provision.testbed import boot, lock, scheduler_clients, schedulers, slurm
+from railyard.provision.testbed import boot, lifecycle, lock, scripts, slurm
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.flux import FLUX
 from railyard.provision.testbed.lifecycle import OWNER_FILE, is_left_over, sign, terminated_as_interrupted
@@ -434,14 +434,14 @@ def client_variables(home: Path, scheduler: BedScheduler = SLURM) -> dict[str, s
     """Return the variables by which a process of the host finds the rehearsal's own scheduler. ``$PATH`` is left to
     fill in.
     """
-    found = scheduler_clients.client_variables(home, scheduler.name, REHEARSAL)
+    found = scripts.client_variables(home, scheduler.name, REHEARSAL)
     shell = bed_folder(home, REHEARSAL) / node_scripts.FLUX_SHELL
     return {**found, **({"FLUX_SHELL_RC_PATH": str(shell)} if scheduler is FLUX else {})}
 
 
 def scheduler_of(system: System) -> BedScheduler:
     """Return what runs a system's jobs in its rehearsal. Raises SetupError for a scheduler that cannot be started."""
-    found = schedulers.scheduler_of(system.scheduler)
+    found = lifecycle.scheduler_of(system.scheduler)
     if found is None or system.scheduler not in SCHEDULERS:
         raise SetupError(f"rehearsal: found the scheduler {system.scheduler}, expected one of {', '.join(SCHEDULERS)}")
     return found

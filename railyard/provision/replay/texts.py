@@ -20,7 +20,7 @@ from railyard.base.errors import RailyardError
 from railyard.benchmarks import model
 from railyard.benchmarks.apps import hpl, installed_applications
 from railyard.benchmarks.apps.installed_applications import SECONDS, VALUE, Application
-from railyard.benchmarks.gpu.collectives import busbw
+from railyard.benchmarks.gpu_collectives import busbw
 from railyard.benchmarks.metrics import messages_a_time
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.nccl import collective_of

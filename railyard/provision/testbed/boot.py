@@ -1,34 +1,223 @@
-"""What a testbed needs on this machine; its processes start, detached and all or none, and end whatever was lost.
+"""A testbed's processes: what they need, how they start, which live, how they end, and how to start a program there.
+
+What a testbed needs on this machine; its processes start, detached and all or none, and end whatever was lost.
 
 Starts a testbed's processes, detached and all or none, and ends them whatever was lost.
 
 What a testbed needs on this machine, and the sentence that says what is missing.
+
+Which processes live, by pid *and* start time, and which of them belong to a testbed, from /proc.
+
+What is known about a running testbed: state.json, written completely or not at all.
+
+The words that start something on nodes of our testbeds: a launcher, a probe, or one process per node.
 """
 
 import contextlib
+import json
 import os
 import select
+import shlex
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from railyard.base.errors import SetupError
 from railyard.base.files import write_whole
-from railyard.provision.testbed import processes, scripts
-from railyard.provision.testbed.processes import (
-    Node,
-    Process,
-    State,
-    child_of,
-    find_inside,
-    outermost_processes,
-    process,
-    wait_until_gone,
-)
-from railyard.provision.testbed.scheduler_clients import VARIABLES as SCHEDULERS
-from railyard.provision.testbed.spec import TestbedSpec
+from railyard.parsers.failure_lines import NO_TURN, STOPPED
+from railyard.provision.testbed import scripts
+from railyard.provision.testbed.scripts import CLUSTER, MARK, Degradation, bed_folder, enter_script
+from railyard.provision.testbed.scripts import VARIABLES as SCHEDULERS
+from railyard.provision.testbed.spec import TestbedSpec, spec_from_json
+
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One process, for ever: another may get its pid, but not with the same start time (ticks since boot)."""
+
+    pid: int
+    start: int
+
+    def is_alive(self) -> bool:
+        """Return whether it still runs; a zombie does not, and another process with its pid does not count."""
+        state, start, _ = _stat(self.pid)
+        return start == self.start and state not in ("", "Z", "X")
+
+    def kill(self) -> None:
+        """Send SIGKILL; it may have ended already."""
+        if self.is_alive():
+            try:
+                os.kill(self.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                return
+
+
+def process(pid: int) -> Process:
+    """Return the process that has this pid now. Raises ProcessLookupError if there is none."""
+    _, start, _ = _stat(pid)
+    if not start:
+        raise ProcessLookupError(pid)
+    return Process(pid, start)
+
+
+def child_of(parent: Process) -> Process | None:
+    """Return the first child of a process, or None."""
+    for pid in _pids():
+        _, start, ppid = _stat(pid)
+        if ppid == parent.pid and start:
+            return Process(pid, start)
+    return None
+
+
+def outermost_processes(folder: Path) -> list[Process]:
+    """Return the outermost processes of the testbed with this state folder, even if its state file is lost.
+
+    An ordinary user gets only their own processes.
+    """
+    ending = f"\0{MARK}\0{folder}\0".encode()
+    return [process for process in _own_processes() if _read(process.pid, "cmdline").endswith(ending)]
+
+
+def find_inside(first: Process) -> dict[int, Process]:
+    """Return all processes in the pid namespace of a testbed's first process, by their pid within it."""
+    namespace = _namespace(first.pid)
+    found = {}
+    for pid in _pids():
+        if namespace is not None and _namespace(pid) == namespace:
+            # NSpid lists one pid per nesting level, ours first, the innermost last (proc(5)).
+            for line in _read(pid, "status").decode(errors="replace").splitlines():
+                if line.startswith("NSpid:"):
+                    found[int(line.split()[-1])] = Process(pid, _stat(pid)[1])
+    return found
+
+
+def wait_until_gone(processes: list[Process], timeout_s: float) -> bool:
+    """Return True as soon as none of them is alive, False if some still are after the time.
+
+    After SIGKILL, the first process of a pid namespace ends only when all others are gone, so it is enough to wait for
+    it.
+    """
+    deadline = time.monotonic() + timeout_s
+    while any(process.is_alive() for process in processes):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.005)
+    return True
+
+
+def _own_processes() -> Iterator[Process]:
+    uid = os.getuid()
+    for pid in _pids():
+        try:
+            if uid not in (0, (_PROC / str(pid)).stat().st_uid):
+                continue
+        except OSError:
+            continue
+        yield Process(pid, _stat(pid)[1])
+
+
+def _pids() -> Iterator[int]:
+    return (int(name) for name in os.listdir(_PROC) if name.isdigit())
+
+
+def _namespace(pid: int) -> str | None:
+    try:
+        return os.readlink(_PROC / str(pid) / "ns/pid")
+    except OSError:  # gone, or another user's
+        return None
+
+
+def _read(pid: int, name: str) -> bytes:
+    try:
+        return (_PROC / str(pid) / name).read_bytes()
+    except OSError:
+        return b""
+
+
+def _stat(pid: int) -> tuple[str, int, int]:
+    """Return (state, start time, parent) of a pid, ("", 0, 0) if there is none. Source: proc(5), fields 3, 22, 4."""
+    # The command's name in brackets may itself have blanks and brackets: read after the last one.
+    fields = _read(pid, "stat").rpartition(b")")[2].split()
+    return (fields[0].decode(), int(fields[19]), int(fields[1])) if len(fields) > 19 else ("", 0, 0)
+
+
+# Format 1: first.
+
+
+_FORMAT = 1
+STATE_FILE = "state.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """The process that holds a node's namespaces, and its pid within the testbed."""
+
+    name: str
+    holder: Process
+    inside: int
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """One running testbed; it ends with ``keeper``, its outermost process, or ``first``, process 1 of its pid
+    namespace.
+    """
+
+    spec: TestbedSpec
+    user_namespace: bool
+    keeper: Process
+    first: Process
+    nodes: tuple[Node, ...]
+    degradations: tuple[Degradation, ...] = field(default=())
+
+    def is_alive(self) -> bool:
+        """Return whether the testbed runs: its first process and every node's holder."""
+        return self.first.is_alive() and all(node.holder.is_alive() for node in self.nodes)
+
+    def node(self, name: str) -> Node:
+        """Return a node. Raises SetupError, with the nearest name, if there is none."""
+        return self.nodes[self.spec.nodes.index(self.spec.node(name))]
+
+    def with_degradations(self, degradations: tuple[Degradation, ...]) -> "State":
+        """Return the same state with these degradations."""
+        return replace(self, degradations=degradations)
+
+
+def save(folder: Path, state: State) -> None:
+    """Write the state file of a folder by renaming, so a reader never sees half of it."""
+    data = {"format": _FORMAT, **asdict(state), "spec": state.spec.to_json()}
+    write_whole(folder / STATE_FILE, json.dumps(data, indent=1) + "\n")
+
+
+def load(folder: Path) -> State | None:
+    """Return the stored state, or None if there is none or it is useless (cut, or of another format).
+
+    A state that cannot be read is not a reason to fail: processes that still run are found by their mark.
+    """
+    try:
+        data = json.loads((folder / STATE_FILE).read_text(encoding="utf-8"))
+        return _state(data) if data["format"] == _FORMAT else None
+    except (OSError, ValueError, KeyError, TypeError, SetupError):
+        return None
+
+
+def _state(data: dict[str, Any]) -> State:
+    return State(
+        spec=spec_from_json(data["spec"]),
+        user_namespace=bool(data["user_namespace"]),
+        keeper=Process(**data["keeper"]),
+        first=Process(**data["first"]),
+        nodes=tuple(Node(n["name"], Process(**n["holder"]), int(n["inside"])) for n in data["nodes"]),
+        degradations=tuple(Degradation(**fault) for fault in data["degradations"]),
+    )
+
 
 #: Program -> Debian package. All but nft are needed to come up; nft is only needed for ``degrade … lossy``.
 PACKAGES = {
@@ -174,7 +363,7 @@ def start(folder: Path, spec: TestbedSpec, *, lasting: bool) -> None:
         holders = [(node.holder.pid, node.inside, node.holder.start) for node in state.nodes]
         text = scripts.nodes_file(spec, state.user_namespace, state.first.start, holders)
         write_whole(folder / scripts.NODES_FILE, text)
-        processes.save(folder, state)
+        save(folder, state)
 
 
 @contextlib.contextmanager
@@ -229,7 +418,7 @@ def end(folder: Path, state: State | None) -> bool:
     if not wait_until_gone(list(found), _DOWN_WITHIN_S):
         pids = ", ".join(str(p.pid) for p in found if p.is_alive())
         raise SetupError(f"testbed: processes {pids} did not end within {_DOWN_WITHIN_S:g} s of SIGKILL")
-    for name in (processes.STATE_FILE, scripts.NODES_FILE, BOOT_FILE):
+    for name in (STATE_FILE, scripts.NODES_FILE, BOOT_FILE):
         (folder / name).unlink(missing_ok=True)
     for scheduler in SCHEDULERS:
         shutil.rmtree(folder / scheduler, ignore_errors=True)
@@ -264,3 +453,62 @@ def _new_state(spec: TestbedSpec, user_namespace: bool, keeper: Process, insides
         raise SetupError("testbed: the virtual cluster ended while it came up")
     nodes = tuple(Node(name, members[pid], pid) for name, pid in zip(spec.nodes, insides, strict=True))
     return State(spec, user_namespace, keeper, first, nodes)
+
+
+#: How long after SIGTERM a hanging run is killed, in seconds: Open MPI needs about 2 to end its daemons.
+KILL_AFTER_S = 5
+#: The exit code of `timeout` if it ended the job (coreutils).
+TIMEOUT_EXIT = 124
+
+
+#: Runs a launcher and, if it did not end at its time limit, kills whatever it has started: a stopped process ignores
+#: the signal to end, and its launcher waits for it. They are found by a variable that all of them inherit. The second
+#: before that is for the counter reader, which then says what hangs. A stopped one is named: it may be the launcher.
+AND_KILL_THE_REST = (
+    'RAILYARD_LAUNCH=$$.$PPID; export RAILYARD_LAUNCH; "$@"; code=$?; case $code in 124 | 137) sleep 1; '
+    'for it in /proc/[0-9]*; do grep -qzxF "RAILYARD_LAUNCH=$RAILYARD_LAUNCH" $it/environ 2>/dev/null || continue; '
+    'pid=${it#/proc/}; if grep -q "^State:.*T (stopped)" $it/status 2>/dev/null; then '
+    f'echo "{STOPPED} $(cat $it/comm) of $(nsenter -t $pid -u hostname) is stopped (state T)" >&2; fi; '
+    "kill -9 $pid; done ;; esac; exit $code"
+)
+
+
+#: How much longer than one job takes at most a launcher waits for its turn, in seconds.
+TURN_MARGIN_S = 60
+#: The exit code of a launcher that waited in vain (EX_TEMPFAIL of sysexits.h).
+NO_TURN_EXIT = 75
+#: Runs the rest of its words as soon as nobody else holds the lock: `sh -c WAIT_FOR_TURN turn SECONDS LOCK WORD …`.
+WAIT_FOR_TURN = (
+    f'limit=$1 lock=$2; shift 2; flock -o -w "$limit" -E {NO_TURN_EXIT} "$lock" "$@"; code=$?; '
+    f'[ "$code" -ne {NO_TURN_EXIT} ] || echo "{NO_TURN} $lock for $limit s" >&2; exit "$code"'
+)
+
+
+def namespace_words(
+    home: Path, node: str, limit_s: int, program: str, bed: str = CLUSTER, *, longest_s: int
+) -> list[str]:
+    """Return the words that run a launcher on a node of one of our testbeds: one at a time, with a time limit.
+
+    By default ReFrame runs the tests of two partitions at once: with these words the jobs wait for one another. The
+    lock is not passed on (``-o``): a process that outlives its launcher would keep it. ``longest_s`` is how long the
+    longest job of the system may take, so nobody of ours holds the lock for longer.
+    """
+    turn_s = longest_s + KILL_AFTER_S + TURN_MARGIN_S
+    turn = ["sh", "-c", WAIT_FOR_TURN, "turn", str(turn_s), str(bed_folder(home, bed) / "job.lock")]
+    launch = ["sh", "-c", AND_KILL_THE_REST, "launch"]
+    return [*turn, *launch, *node_words(home, node, limit_s, program, bed)]
+
+
+def node_words(home: Path, node: str, limit_s: int, program: str, bed: str = CLUSTER) -> list[str]:
+    """Return the words that run a program on a node of one of our testbeds, with a time limit."""
+    limited = ["timeout", "-k", str(KILL_AFTER_S), str(limit_s)]
+    return [*limited, *front(), str(enter_script(home, bed)), node, "--", program]
+
+
+def each_node_words(home: Path, nodes: tuple[str, ...], bed: str = CLUSTER) -> list[str]:
+    """Return the words that run a program on each of these nodes of a testbed of ours; they fail if any node fails."""
+    script = (
+        f'for node in {shlex.join(nodes)}; do "$0" "$node" -- "$@" & all="$all $!"; done; '
+        "code=0; for one in $all; do wait $one || code=$?; done; exit $code"
+    )
+    return ["sh", "-c", script, str(enter_script(home, bed))]

@@ -13,9 +13,18 @@ from types import TracebackType
 
 from railyard.base.errors import SetupError
 from railyard.base.wording import listing
-from railyard.provision.testbed import processes, scripts
-from railyard.provision.testbed.boot import SEARCH_PATH, end, require_programs, start
-from railyard.provision.testbed.processes import Node, State, find_inside, outermost_processes, wait_until_gone
+from railyard.provision.testbed import boot, scripts
+from railyard.provision.testbed.boot import (
+    SEARCH_PATH,
+    Node,
+    State,
+    end,
+    find_inside,
+    outermost_processes,
+    require_programs,
+    start,
+    wait_until_gone,
+)
 from railyard.provision.testbed.scripts import CLUSTER, Commands, Degradation, Kind, bed_folder, not_up
 from railyard.provision.testbed.spec import DEFAULT_SPEC, TestbedSpec
 from railyard.provision.testbed.starvation import TrafficWatch, Watch
@@ -61,7 +70,7 @@ class Testbed:
     def find(cls, home: Path, kind: str = CLUSTER) -> "Testbed | None":
         """Return the testbed of a kind that is up in a home folder, with its spec; None if none is up."""
         bed = cls(home, kind=kind)
-        state = processes.load(bed.folder)
+        state = boot.load(bed.folder)
         if state is None or not state.is_alive():
             return None
         bed.spec = state.spec
@@ -91,7 +100,7 @@ class Testbed:
 
     def state(self) -> State:
         """Return the state of the running testbed. Raises SetupError if it is not up, or if a node of it died."""
-        state = processes.load(self.folder)
+        state = boot.load(self.folder)
         if state is None or not state.first.is_alive():
             raise SetupError(f"testbed: {not_up(self.kind)}")
         dead = [node.name for node in state.nodes if not node.holder.is_alive()]
@@ -129,7 +138,7 @@ class Testbed:
         if not self.folder.is_dir():
             return end(self.folder, None)
         with self._hold_lock():
-            return end(self.folder, processes.load(self.folder))
+            return end(self.folder, boot.load(self.folder))
 
     def exec(
         self,
@@ -207,14 +216,14 @@ class Testbed:
                 self._run(state, earlier, scripts.undo_commands(state.spec, earlier))
             others = tuple(f for f in state.degradations if f not in same)
             # Saved first: if we are interrupted halfway, it can be undone.
-            processes.save(self.folder, state.with_degradations((*others, fault)))
+            boot.save(self.folder, state.with_degradations((*others, fault)))
             try:
                 self._run(state, fault, scripts.make_commands(state.spec, fault))
             except SetupError:
                 # One side may be changed already; if the tool itself is missing, there is nothing to undo.
                 with contextlib.suppress(SetupError):
                     self._run(state, fault, scripts.undo_commands(state.spec, fault))
-                processes.save(self.folder, state.with_degradations(others))
+                boot.save(self.folder, state.with_degradations(others))
                 raise
         return fault
 
@@ -230,11 +239,11 @@ class Testbed:
             for fault in undone:
                 self._run(state, fault, scripts.undo_commands(state.spec, fault))
             kept = tuple(f for f in state.degradations if f not in undone)
-            processes.save(self.folder, state.with_degradations(kept))
+            boot.save(self.folder, state.with_degradations(kept))
         return undone
 
     def _bring_up(self, lasting: bool) -> bool:
-        state = processes.load(self.folder)
+        state = boot.load(self.folder)
         if state is not None and state.is_alive():
             if state.spec != self.spec:
                 raise SetupError(

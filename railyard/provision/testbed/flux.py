@@ -17,7 +17,7 @@ from railyard.parsers import flux as flux_records
 from railyard.provision.testbed.boot import SEARCH_PATH
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.scheduler import BedScheduler, last_line
-from railyard.provision.testbed.scheduler_clients import START, VARIABLES
+from railyard.provision.testbed.scripts import START, VARIABLES
 from railyard.provision.testbed.spec import MANAGEMENT_DEVICE, TestbedSpec
 
 QUEUE = "batch"

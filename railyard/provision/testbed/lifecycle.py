@@ -1,20 +1,53 @@
-"""Keeps up what a run needs while it measures: the machine's lock, one of our testbeds, and a scheduler on it."""
+"""Keeps up what a run needs while it measures: the machine's lock, one of our testbeds, and one of its schedulers.
+
+Keeps up what a run needs while it measures: the machine's lock, one of our testbeds, and a scheduler on it.
+
+The schedulers that can run on a testbed, by their names.
+"""
 
 import contextlib
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from railyard.provision.testbed import schedulers
+from railyard.base.errors import SetupError
+from railyard.provision.testbed.boot import Process, process
 from railyard.provision.testbed.cluster import Testbed
-from railyard.provision.testbed.guests.bed import Guests
+from railyard.provision.testbed.flux import FLUX
+from railyard.provision.testbed.guests import Guests
 from railyard.provision.testbed.lock import measurement_lock
-from railyard.provision.testbed.processes import Process, process
+from railyard.provision.testbed.pbs import PBS
 from railyard.provision.testbed.scheduler import BedScheduler
-from railyard.provision.testbed.schedulers import scheduler_of
+from railyard.provision.testbed.sge import SGE
+from railyard.provision.testbed.slurm import SLURM
 from railyard.provision.testbed.spec import spec_of
+from railyard.site.systems.jobs import FAMILIES
 from railyard.site.systems.model import System
+
+ON_TESTBEDS: Mapping[str, BedScheduler] = {each.name: each for each in (SLURM, FLUX, PBS, SGE)}
+
+
+def scheduler_of(scheduler: str) -> BedScheduler | None:
+    """Return what runs a scheduler of a system's file on a testbed; None for local jobs."""
+    return ON_TESTBEDS.get(FAMILIES.get(scheduler, ""))
+
+
+def running_on(bed: Testbed) -> BedScheduler | None:
+    """Return the scheduler whose controller runs on a testbed that is up; None if none does."""
+    return next((each for each in ON_TESTBEDS.values() if each.has_controller(bed)), None)
+
+
+def start_scheduler(bed: Testbed, scheduler: BedScheduler) -> bool:
+    """Start a scheduler on a testbed that is up; return False if it already runs.
+
+    Raises SetupError if another scheduler runs there: both would give the same nodes to jobs at once.
+    """
+    other = running_on(bed)
+    if other is not None and other is not scheduler:
+        raise SetupError(f"testbed: {other.title} is up on it: end it with 'railyard testbed down', then start again")
+    return scheduler.start(bed)
+
 
 #: In the virtual cluster's folder: pid and start time of the run that brought it up.
 OWNER_FILE = "owner"
@@ -80,7 +113,7 @@ def _cluster(bed: Testbed, echo: Callable[[str], None]) -> Iterator[None]:
 @contextlib.contextmanager
 def _scheduler(bed: Testbed, scheduler: BedScheduler, echo: Callable[[str], None]) -> Iterator[None]:
     """Keep a scheduler up on the virtual cluster; if the cluster was up without it, it ends after the run."""
-    started = schedulers.start(bed, scheduler)
+    started = start_scheduler(bed, scheduler)
     title = scheduler.title
     echo(f"{title} up" if started else f"{title} is already up: it is used as it is and stays up")
     try:

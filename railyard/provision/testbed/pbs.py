@@ -11,7 +11,7 @@ from railyard.parsers import pbs as pbs_records
 from railyard.provision.testbed.boot import SEARCH_PATH
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.scheduler import BedScheduler, last_line
-from railyard.provision.testbed.scheduler_clients import START
+from railyard.provision.testbed.scripts import START
 from railyard.provision.testbed.spec import TestbedSpec
 
 #: Cores that each node claims to have, whatever the host has: more than the ranks of any check on a node.

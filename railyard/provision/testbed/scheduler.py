@@ -18,10 +18,16 @@ from pathlib import Path
 from railyard.base.errors import SetupError
 from railyard.base.files import write_whole
 from railyard.base.wording import listing
-from railyard.provision.testbed.boot import SEARCH_PATH, needs_user_namespace
+from railyard.provision.testbed.boot import (
+    SEARCH_PATH,
+    Process,
+    State,
+    find_inside,
+    needs_user_namespace,
+    wait_until_gone,
+)
 from railyard.provision.testbed.cluster import Testbed
-from railyard.provision.testbed.processes import Process, State, find_inside, wait_until_gone
-from railyard.provision.testbed.scheduler_clients import START, VARIABLES, variables_of
+from railyard.provision.testbed.scripts import START, VARIABLES, variables_of
 from railyard.provision.testbed.spec import TestbedSpec
 
 #: A quiet host needs 5 s for Flux and 20 s for OpenPBS, which makes its database first.

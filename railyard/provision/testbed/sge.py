@@ -11,7 +11,7 @@ from pathlib import Path
 from railyard.parsers import sge as sge_records
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.scheduler import BedScheduler, last_line
-from railyard.provision.testbed.scheduler_clients import START
+from railyard.provision.testbed.scripts import START
 from railyard.provision.testbed.spec import TestbedSpec
 
 #: Slots of each node, whatever cores the host has: more than the ranks of any check on a node.

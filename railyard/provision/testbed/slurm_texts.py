@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from railyard.provision.testbed.scheduler_clients import START
-from railyard.provision.testbed.scripts import CLUSTER, bed_folder
+from railyard.provision.testbed.scripts import CLUSTER, START, bed_folder
 from railyard.provision.testbed.spec import MANAGEMENT_DEVICE, TestbedSpec
 
 #: Below the testbed's folder: all that its Slurm needs; ``down`` removes it.

@@ -21,23 +21,24 @@ from railyard.base.paths import packaged_text
 from railyard.base.values import clean, one_line
 from railyard.base.wording import count_of, message_size
 from railyard.benchmarks.model import Figure
-from railyard.results.conditions import HEADING, sentences
 from railyard.results.record.form import BandRecord, CurveRecord, NodeTraffic, PathProofRecord, Record
 from railyard.results.record.headline import describe_finding, headline
 from railyard.results.reference_sheet import COST_HEADS, RELATION_WORDS, cost_cells
-from railyard.results.report.evidence import (
+from railyard.results.remarks import CONDITIONS_HEADING, condition_sentences
+from railyard.results.report.heatmap import Heatmap, heatmap, is_drawn_by_leaf, leaf_map
+from railyard.results.report.overview import (
     Basis,
     bases,
+    cell_words,
     count_untested,
     fabric_numbers,
     facts,
     holes,
     hosts,
+    matrices,
     node_names,
     not_run,
 )
-from railyard.results.report.heatmap import Heatmap, heatmap, is_drawn_by_leaf, leaf_map
-from railyard.results.report.matrix import cell_words, matrices
 from railyard.results.report.spread import History, OverTime, are_repeats, drawings, histories
 from railyard.results.report.summary import (
     Row,
@@ -221,8 +222,8 @@ def html_report(
         problems=problems,
         common=common,
         bases=bases(shown),
-        conditions_heading=HEADING,
-        other_conditions=sentences(shown),
+        conditions_heading=CONDITIONS_HEADING,
+        other_conditions=condition_sentences(shown),
         hosts=hosts(shown),
         heatmaps=_heatmaps(tests),
         charts=[

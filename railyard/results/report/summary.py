@@ -15,6 +15,7 @@ from railyard.base.wording import count_of, listing, places
 from railyard.benchmarks.model import Figure
 from railyard.results.record.form import CurveRecord, FaultClass, NodeTraffic, Record, State, Suspect
 from railyard.results.record.headline import suspect_name
+from railyard.results.remarks import why_too_short
 from railyard.results.report.text import (
     COMPUTED_WORDS,
     STATE_WORDS,
@@ -24,7 +25,6 @@ from railyard.results.report.text import (
     state_words,
 )
 from railyard.results.run_folder import RelationRecord
-from railyard.results.weak_runs import why_too_short
 from railyard.site.test_id import named_policy
 from railyard.stacks.model import SINGLE
 

@@ -13,12 +13,11 @@ from railyard.base.bounds import without_names
 from railyard.base.terminal import table
 from railyard.base.values import one_line
 from railyard.base.wording import count_of, drop_clauses, earlier_attempts
-from railyard.results.conditions import HEADING, sentences
 from railyard.results.record.form import Record, State, Suspect
 from railyard.results.record.headline import describe_finding, headline
 from railyard.results.reference_sheet import COST_HEADS, RELATION_WORDS, cost_cells, cost_lines, relation_lines
-from railyard.results.report.evidence import holes
-from railyard.results.report.matrix import Matrix, cell_words, matrices
+from railyard.results.remarks import CONDITIONS_HEADING, condition_sentences
+from railyard.results.report.overview import Matrix, cell_words, holes, matrices
 from railyard.results.report.summary import (
     blame_lines,
     by_reason,
@@ -94,9 +93,9 @@ def text_report(
     again = [f"{case}: {earlier_attempts(rules)}" for case, rules in repeated]
     if again:
         parts.append("\n".join(["Measured again", *(_fold(one_line(line), width, "  ", "    ") for line in again)]))
-    other = sentences(records)
+    other = condition_sentences(records)
     if other:
-        parts.append("\n".join([HEADING, *(_fold(line, width, "  ", "    ") for line in other)]))
+        parts.append("\n".join([CONDITIONS_HEADING, *(_fold(line, width, "  ", "    ") for line in other)]))
     parts += [relation_lines(relations, width=width, colour=colour)] if relations else []
     parts += [cost_lines(costs, width=width)] if costs else []
     if problems or unrun:
@@ -247,7 +246,7 @@ def markdown(
     for system, matrix in tables:
         lines += _section(f"Fabric × rails × stack{f' of {_text(system)}' if system else ''}", _matrix(matrix))
     lines += _section("Not tested, and why", _untested_lines(records, cells))
-    lines += _section(HEADING, (f"- {_text(sentence)}" for sentence in sentences(records)))
+    lines += _section(CONDITIONS_HEADING, (f"- {_text(sentence)}" for sentence in condition_sentences(records)))
     lines += _section("Relations between curves", map(_relation, relations))
     lines += _section("What it costs", _table(COST_HEADS, map(cost_cells, costs)) if costs else ())
     policies = names_policies(records)

@@ -15,7 +15,7 @@ from reframe.core.exceptions import SanityError
 from railyard.base.paths import HOME_VARIABLE
 from railyard.job import node_files
 from railyard.job.launch import TESTBEDS
-from railyard.job.testbed_words import each_node_words
+from railyard.provision.testbed.boot import each_node_words
 from railyard.rfm.checks.runner import text_of
 from railyard.rfm.guards import CarriedInit, as_reframe_error
 from railyard.rfm.run.options import EXTENDED

@@ -15,6 +15,7 @@ from railyard.base.values import seconds
 from railyard.benchmarks.repetitions import START_OVER_RDMA_US, START_US, Pace, seconds_for
 from railyard.hardware.limits import data_rate_mb_s
 from railyard.job import batch, client_server, environment, image, mpi_identity, node_facts, node_files
+from railyard.job.batch import Scheduling
 from railyard.job.case import Evidence
 from railyard.job.counters import IDLE, reader_script
 from railyard.job.gpu_steps import counters_of_nodes
@@ -22,12 +23,11 @@ from railyard.job.launch import TESTBEDS, Launch
 from railyard.job.node_facts import ProcessPlacement
 from railyard.job.probe_job import lists_nodes
 from railyard.job.provenance import circumstances, provenance
-from railyard.job.scheduling import Scheduling
-from railyard.job.testbed_words import KILL_AFTER_S, TIMEOUT_EXIT, namespace_words
 from railyard.parsers import flux as flux_records
 from railyard.parsers import job_end
 from railyard.provision.installed_stack import changed_files, find_stack, has_text
 from railyard.provision.rehearsal import form as rehearsal
+from railyard.provision.testbed.boot import KILL_AFTER_S, TIMEOUT_EXIT, namespace_words
 from railyard.rfm.checks.runner import (
     COUNTERS,
     HOSTS,
@@ -123,7 +123,7 @@ class MeasuredRun:
 
     def node_states(self) -> "tuple[NodeState, ...]":
         """Return what Slurm says about the system's nodes; nothing without Slurm, or if it does not answer."""
-        from railyard.job.slurm import nodes_of
+        from railyard.job.clients import nodes_of
 
         return nodes_of(self.site.system, self.site.home) if self._has_slurm else ()
 
@@ -295,14 +295,14 @@ class MeasuredRun:
         # In an allocation ReFrame runs on one of the cluster's nodes, where the host's processes are not seen.
         if system.provider == "testbed" and not system.is_allocated:
             from railyard.provision.testbed.cluster import Testbed
-            from railyard.provision.testbed.schedulers import scheduler_of
+            from railyard.provision.testbed.lifecycle import scheduler_of
 
             bed, scheduler = Testbed(self.site.home), scheduler_of(system.scheduler)
             bed.state()
             if scheduler is not None and not scheduler.has_controller(bed):
                 raise SetupError(f"testbed: {scheduler.not_up}")
         elif system.launcher == "guests":
-            from railyard.provision.testbed.guests.bed import up_at
+            from railyard.provision.testbed.guests import up_at
 
             up_at(self.site.home)
 

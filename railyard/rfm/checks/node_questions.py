@@ -27,7 +27,7 @@ from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_bad_path, with_remark, with_suspects
 from railyard.verdict.hints.first_cause import never_began
 from railyard.verdict.path.other_traffic import is_crossed
-from railyard.verdict.path.result import look_at_owners
+from railyard.verdict.rule_model import look_at_owners
 
 #: At most so many characters are quoted of the first line of a probe without a result.
 LONGEST_SAID = 120

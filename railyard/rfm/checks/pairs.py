@@ -31,8 +31,7 @@ from railyard.verdict.blame.node_pairs import findings
 from railyard.verdict.blame.search.model import Settings
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_suspects
-from railyard.verdict.node_pairs import steps, with_slow_nodes
-from railyard.verdict.screened_pairs import SampleOrigin, with_screening
+from railyard.verdict.node_pairs import SampleOrigin, steps, with_screening, with_slow_nodes
 
 if TYPE_CHECKING:
     from railyard.rfm.checks.prober import Prober
@@ -220,7 +219,7 @@ class SampledPairsCheck(PairsCheck):
     def prober(self) -> "Prober":
         """What decides after a run, also after a pass: the screening."""
         from railyard.verdict.blame.screening.model import Budget
-        from railyard.verdict.screened_pairs import SampleOrigin
+        from railyard.verdict.node_pairs import SampleOrigin
 
         made = SampleOrigin("nightly" if self.nightly else "budget", Budget(self.measuring_s, self.round_s),
                        planned_here=not self.nightly, began=f"{self._clock.started:%Y-%m-%dT%H:%M:%SZ}",

@@ -17,11 +17,11 @@ from railyard.base.files import write_whole
 from railyard.base.values import seconds
 from railyard.base.wording import listing
 from railyard.job import batch, probe_job
+from railyard.job.batch import Scheduling
+from railyard.job.clients import nodes_of
 from railyard.job.launch import TESTBEDS, Launch
 from railyard.job.probe_job import NodesAsked
-from railyard.job.scheduling import Scheduling
-from railyard.job.slurm import nodes_of
-from railyard.job.testbed_words import KILL_AFTER_S, namespace_words
+from railyard.provision.testbed.boot import KILL_AFTER_S, namespace_words
 from railyard.rfm.checks.runner import text_of
 from railyard.rfm.wait_notes import note_wait
 from railyard.site.site import Site

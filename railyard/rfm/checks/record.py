@@ -26,9 +26,8 @@ from railyard.site.site import Site
 from railyard.site.test_id import TestId
 from railyard.site.topology import Leaves, places_of
 from railyard.verdict import node_pairs
-from railyard.verdict.assess import Assessment
+from railyard.verdict.assess import Assessment, attempt_of, record_of, untested_record
 from railyard.verdict.findings import explain_run, with_pace, with_starvation
-from railyard.verdict.recording import attempt_of, record_of, untested_record
 
 if TYPE_CHECKING:
     from railyard.provision.testbed.starvation import Reading

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from railyard.base.files import read_bounded
 from railyard.benchmarks.repetitions import Pace
+from railyard.job.batch import Scheduling
 from railyard.job.case import Evidence
 from railyard.job.launch import Launch
 from railyard.job.node_facts import ProcessPlacement
 from railyard.job.provenance import circumstances, provenance
-from railyard.job.scheduling import Scheduling
-from railyard.job.testbed_words import TIMEOUT_EXIT
 from railyard.provision.replay.form import REPLAYED, file_of
 from railyard.provision.replay.index import folder_of, match_index
+from railyard.provision.testbed.boot import TIMEOUT_EXIT
 from railyard.rfm.checks.runner import CheckRequest, PlannedJob, RunOutputs, quote_words
 from railyard.site.matrix import DEFAULT, policy_of
 from railyard.site.site import Site

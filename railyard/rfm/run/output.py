@@ -43,7 +43,7 @@ _DEPENDENCIES_FAILED = "task dependency error"
 STOPPED = re.compile(r"^(?:\S+: )?(?P<why>run session stopped: .+)$", re.MULTILINE)
 
 #: "ERROR: run session stopped: reframe error: nothing was selected: no check of own fits", and below it a line for each
-#: check with what drops it (``railyard.rfm.empty_runs``).
+#: check with what drops it (``railyard.rfm.refusals``).
 DROPPED = re.compile(r"(?P<heading>nothing was selected: .*)\n(?P<lines>(?:  \S.*\n)+)")
 
 #: A variable or parameter that a test class does not have; other classes may have it.

@@ -9,12 +9,12 @@ from pathlib import Path
 from railyard.base.errors import SetupError, note_remark
 from railyard.base.wording import count_of
 from railyard.cluster.doctor.login import needed_programs, why_no_scheduler
+from railyard.job.clients import why_never, why_shared
 from railyard.job.launch import TESTBEDS
-from railyard.job.slurm import why_never, why_shared
 from railyard.provision.installed_stack import find_stack, mpi_of
 from railyard.provision.mpi_prefixes import SOURCES, prefix_of
 from railyard.provision.replay.index import folder_of, read_index
-from railyard.provision.spack.prepare import Getting, prepare
+from railyard.provision.spack.bootstrap import Getting, prepare
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE
 from railyard.site.site import Site
 from railyard.site.systems.jobs import ASK_FOR_WHOLE_NODES, OWN_LAUNCHERS

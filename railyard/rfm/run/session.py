@@ -20,15 +20,15 @@ from railyard.base.paths import HOME_VARIABLE, runs_folder
 from railyard.base.terminal import colour, fold_words, line_width, width
 from railyard.base.values import clean
 from railyard.base.wording import count_of
-from railyard.job.slurm import note_nodes
+from railyard.job.clients import note_nodes
 from railyard.provision.rehearsal.form import current
 from railyard.provision.replay.form import REPLAYED
 from railyard.provision.replay.index import replayed_from
-from railyard.provision.spack.prepare import Getting
+from railyard.provision.spack.bootstrap import Getting
 from railyard.provision.spack.request import offer
 from railyard.provision.testbed.boot import namespaces_refused
 from railyard.provision.testbed.lifecycle import provide_testbed, terminated_as_interrupted
-from railyard.provision.testbed.scheduler_clients import client_variables
+from railyard.provision.testbed.scripts import client_variables
 from railyard.provision.testbed.slurm_texts import FOLDER, slurm_folder
 from railyard.results import relations
 from railyard.results.record.file import FILE_NAME
@@ -36,7 +36,7 @@ from railyard.results.record.form import Record
 from railyard.results.record.form import hold_promise as promises
 from railyard.results.record.masking import REPORT_NAME, mask_killed_runs
 from railyard.results.relations import costs_of_run
-from railyard.results.report.matrix import cell_json
+from railyard.results.report.overview import cell_json
 from railyard.results.run_folder import new_run_id
 from railyard.rfm.run import requirements
 from railyard.rfm.run.options import (

@@ -21,7 +21,7 @@ from railyard.base.fields import (
     one_or_many,
 )
 from railyard.base.values import refuse, show
-from railyard.benchmarks.table import all_pairs, network
+from railyard.benchmarks.table import network
 from railyard.benchmarks.table.applications import A_NODE
 from railyard.site.references.amount import Amount, AnyTolerance, BelowLink, Ends, Fraction, Range, Sizes, Stated
 from railyard.site.systems.fields import ANY, POLICY_SCHEMA, SEVERAL_NAMES, Benchmarks, Policy
@@ -55,7 +55,7 @@ class Claim(Model):
     )
 
 
-_FIGURES = (*network.ENTRIES, *all_pairs.ENTRIES)  # of whole networks
+_FIGURES = (*network.ENTRIES, *network.PAIRS_ENTRIES)  # of whole networks
 UNITS: Mapping[str, str] = {
     "bandwidth": "MB/s",
     "latency": "us",

@@ -14,8 +14,7 @@ from railyard.base.errors import InputError, RailyardError, did_you_mean
 from railyard.base.fields import Count, Model, Name, Positive, Prose, Size
 from railyard.base.strict_yaml import Document, load, validate
 from railyard.base.values import refuse, show
-from railyard.benchmarks.gpu.collectives import ALGORITHMS, COLLECTIVES
-from railyard.benchmarks.gpu.possible import Row, judge
+from railyard.benchmarks.gpu_collectives import ALGORITHMS, COLLECTIVES, JudgedRow, judge_possible
 from railyard.benchmarks.model import BANDWIDTH
 from railyard.benchmarks.table import micro
 from railyard.hardware.gpu_nodes import GpuNode, Shape, node_of_words
@@ -189,7 +188,9 @@ def _check(number: Number, index: int, of: TransportClass, document: Document) -
         raise document.error(path, found, "a reason in each bad-case, and nowhere else")
     if number.kind == "published" and number.nodes is not None:
         for key, size, value in figures(number):
-            judged = judge(number.collective, Shape(of.has, number.nodes), Row(value * 1000, size), number.algorithm)
+            judged = judge_possible(
+                number.collective, Shape(of.has, number.nodes), JudgedRow(value * 1000, size), number.algorithm
+            )
             if judged.state == "impossible":
                 raise document.error(
                     (*path, key), f"{value:g} GB/s, which is {judged.sentence}", "a possible value", "or kind: bad-case"

@@ -12,15 +12,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from railyard.benchmarks.gpu.collectives import ALGORITHMS, least_carried, shares_of
-from railyard.benchmarks.gpu.possible import Most, most
+from railyard.benchmarks.gpu_collectives import ALGORITHMS, MostBusbw, least_carried, most_possible, shares_of
 from railyard.benchmarks.table.nccl import collective_of, part_of
 from railyard.hardware.gpu_nodes import Shape
 from railyard.job.case import Case, Evidence
 from railyard.job.counters import NodeCounters
 from railyard.parsers import nccl
-from railyard.parsers.nccl_said import NcclOutput
-from railyard.parsers.nccl_words import GB
+from railyard.parsers.nccl_words import GB, NcclOutput
 from railyard.parsers.output import ParseError, Table
 from railyard.results.record.form import Suspect
 from railyard.site.gpu_shape import shape_of_part
@@ -30,8 +28,7 @@ from railyard.verdict.gpu import log_reading
 from railyard.verdict.gpu.rules import like_healthy, shows_dips, unlike_healthy
 from railyard.verdict.gpu.run import HALVES, GpuRun, curve
 from railyard.verdict.path import counters_only, proof, traffic
-from railyard.verdict.path.result import PathProof
-from railyard.verdict.rules.model import OtherWay, OutputLine, RuleResult
+from railyard.verdict.rule_model import OtherWay, OutputLine, PathProof, RuleResult
 from railyard.verdict.sizes import Sizes
 from railyard.verdict.wording import gpu_runs as words
 
@@ -99,7 +96,7 @@ class GpuCollectives(Sizes):
         worst = next((found for found in judged if found.state != "pass"), judged[0])
         return replace(worst, sentence=words.healthy_curve(why, worst.sentence, all(map(shows_dips, each))))
 
-    def limit(self, case: Case, tables: Sequence[Table]) -> Most | None:
+    def limit(self, case: Case, tables: Sequence[Table]) -> MostBusbw | None:
         """Return the highest busbw that any algorithm can reach over these NICs, links and slots of GPUs."""
         shape, collective = shape_of_run(case, tables), collective_of(case.benchmark)
         if shape is None or collective is None or shape.ranks < 2:
@@ -107,7 +104,7 @@ class GpuCollectives(Sizes):
         told = None if case.repetitions is None else case.repetitions.measured
         each = [told if times is None else times for times in map(_times, tables)]
         known = [times for times in each if times is not None]
-        return most(collective, shape, min(known, default=1))
+        return most_possible(collective, shape, min(known, default=1))
 
     def failures(self, case: Case, tables: Sequence[Table], played: bool) -> tuple[OutputLine, ...]:
         """Return a line for each table whose nodes, groups or iterations are not those that were asked for."""

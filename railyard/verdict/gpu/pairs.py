@@ -24,7 +24,7 @@ from railyard.job.counters import NodeCounters
 from railyard.job.gpu_steps import TIMED_OUT, EndedStep
 from railyard.job.probe_job import STARTED_AGAIN
 from railyard.parsers import nccl
-from railyard.parsers.nccl_said import Job, Log, NcclOutput
+from railyard.parsers.nccl_words import Job, Log, NcclOutput
 from railyard.parsers.output import ParsedOutput, ParseError, Table, validation_of
 from railyard.results.record.form import Suspect
 from railyard.site import topology
@@ -48,8 +48,15 @@ from railyard.verdict.gpu.run import HALVES, GpuRun, GpuTarget, curve, rows, run
 from railyard.verdict.hints.first_cause import never_began
 from railyard.verdict.path import counters_only as by_counters
 from railyard.verdict.path import proof, traffic
-from railyard.verdict.path.result import PathProof
-from railyard.verdict.rules.model import DeclaredMetric, MeasuredMetric, MetricInput, OtherWay, OutputLine, RuleResult
+from railyard.verdict.rule_model import (
+    DeclaredMetric,
+    MeasuredMetric,
+    MetricInput,
+    OtherWay,
+    OutputLine,
+    PathProof,
+    RuleResult,
+)
 from railyard.verdict.wording import gpu_pairs as gpu_pairs_words
 from railyard.verdict.wording import gpu_runs, pair_search
 from railyard.verdict.wording import gpu_runs as words

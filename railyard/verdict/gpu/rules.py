@@ -20,17 +20,23 @@ from railyard.base.bounds import (
     GPU_SHORT_DIP_SHARE,
     GPU_SHORT_TIMES,
 )
-from railyard.benchmarks.gpu.collectives import COLLECTIVES
-from railyard.benchmarks.gpu.possible import Bound, PossibleResult, Row, bounds, judge, own_nics
+from railyard.benchmarks.gpu_collectives import (
+    COLLECTIVES,
+    BusbwBound,
+    JudgedRow,
+    PossibleResult,
+    busbw_bounds,
+    judge_possible,
+    own_nics,
+)
 from railyard.hardware.gpu_nodes import GpuNode, Shape
-from railyard.parsers.nccl_said import Log
-from railyard.parsers.nccl_words import GB
+from railyard.parsers.nccl_words import GB, Log
 from railyard.site.references.transport_class import TransportClass
 from railyard.verdict.class_standing import Standing, not_known, standing
 from railyard.verdict.gpu.log_reading import without_nvls, without_reduction
 from railyard.verdict.gpu.log_word import algorithm
 from railyard.verdict.gpu.run import HALVES, GpuRun
-from railyard.verdict.rules.model import RuleResult, fail_rule, not_judged, pass_rule
+from railyard.verdict.rule_model import RuleResult, fail_rule, not_judged, pass_rule
 from railyard.verdict.wording import gpu_runs
 
 #: The busbw of a table, for each half: size in bytes -> GB/s.
@@ -163,8 +169,8 @@ def shows_dips(curves: Curves) -> bool:
 
 def _row(run: GpuRun, shape: Shape, half: str, size: int, value: float, log: Log | None) -> _JudgedRow:
     named = algorithm(log, run.collective, size, shape)
-    row = Row(value * GB, size, run.iterations)
-    judged = judge(run.collective, shape, row, None if named is None else named[0])
+    row = JudgedRow(value * GB, size, run.iterations)
+    judged = judge_possible(run.collective, shape, row, None if named is None else named[0])
     return _JudgedRow(size, half, value, judged, "" if named is None else gpu_runs.in_brackets(named[1]))
 
 
@@ -333,9 +339,9 @@ def _find_dips(curves: Curves) -> Iterator[tuple[str, int, float, float]]:
                 yield half, sizes[place], curve[sizes[place]], min(before, behind)
 
 
-def _floor_bound(collective: str, shape: Shape) -> Bound:
+def _floor_bound(collective: str, shape: Shape) -> BusbwBound:
     """Return the lowest bound of what NCCL does here: for point-to-point messages, only each GPU's own NICs count."""
-    return own_nics(collective, shape) or bounds(collective, shape)[0]
+    return own_nics(collective, shape) or busbw_bounds(collective, shape)[0]
 
 
 def _peak(curves: Curves) -> tuple[int, float]:
@@ -379,7 +385,7 @@ def _why_no_floor(run: GpuRun, curves: Curves) -> str | None:
     return None
 
 
-def _idle(node: GpuNode, least: Bound, value: float) -> str | None:
+def _idle(node: GpuNode, least: BusbwBound, value: float) -> str | None:
     """Return that some of a node's NICs may be idle: the value is above the floor, and they alone can show it."""
     share = value * GB / least.busbw_mb_s
     used = math.ceil(share * node.nics)
@@ -388,7 +394,7 @@ def _idle(node: GpuNode, least: Bound, value: float) -> str | None:
     return gpu_runs.nics_may_be_idle(value, share, least.text, used, node.nics)
 
 
-def _alone_above(curves: Curves, least: Bound) -> str | None:
+def _alone_above(curves: Curves, least: BusbwBound) -> str | None:
     """Return that most long messages are below the floor, although the fastest is above it; None if they are not.
 
     Healthy busbw levels out before such messages, so one high value among low ones says little about the nodes.

@@ -12,11 +12,10 @@ from typing import Any
 
 from railyard.base.errors import RailyardError
 from railyard.base.wording import count_of, listing
-from railyard.benchmarks.gpu.collectives import COLLECTIVES, collective, ranks_of
+from railyard.benchmarks.gpu_collectives import COLLECTIVES, find_collective, ranks_of
 from railyard.benchmarks.table import micro
 from railyard.hardware.gpu_nodes import GpuNode, Shape, link_of_gpu, node_of_words
-from railyard.parsers.nccl_said import Job, NcclOutput, Rank
-from railyard.parsers.nccl_words import GB, IN_PLACE
+from railyard.parsers.nccl_words import GB, IN_PLACE, Job, NcclOutput, Rank
 from railyard.parsers.output import Table
 from railyard.site.gpu_shape import gpu_node
 from railyard.site.references.model import Entry
@@ -350,6 +349,6 @@ def _other_ranks(table: Table, name: str, shape: Shape) -> str | None:
     low, high = found
     # A whole number of ranks must be between both ends; if not, the row is of another collective.
     least, most = math.ceil(low), None if math.isinf(high) else math.floor(high)
-    of = collective(name).name
+    of = find_collective(name).name
     rates = busbw[size], algbw[size]
     return words.other_ranks(rates, of, least, most, shape.nodes, shape.gpus, shape.ranks)

@@ -47,7 +47,7 @@ from railyard.verdict.hints.shapes import (
     ratios,
 )
 from railyard.verdict.inputs import Target
-from railyard.verdict.rules.model import MetricInput, points
+from railyard.verdict.rule_model import MetricInput, points
 from railyard.verdict.wording.causes import (
     Looks,
     drop_above_cache,

@@ -18,7 +18,7 @@ from railyard.parsers.lines import LONGEST_NOTE, clean_text
 from railyard.parsers.output import Table
 from railyard.verdict.hints.causes import RDMA_FAMILIES, branches, surely_holds
 from railyard.verdict.own_fault import starts_as_rdma
-from railyard.verdict.rules.model import OutputLine
+from railyard.verdict.rule_model import OutputLine
 from railyard.verdict.wording.causes import against_fallback, fallback_of_unknown, faster_than_tcp
 
 _QUOTED = 100  # characters of a line in a remark

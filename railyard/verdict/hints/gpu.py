@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from railyard.base.bounds import IMPOSSIBLE_FACTOR
-from railyard.benchmarks.gpu.collectives import COLLECTIVES
-from railyard.benchmarks.gpu.possible import Bound, bounds, own_nics
+from railyard.benchmarks.gpu_collectives import COLLECTIVES, BusbwBound, busbw_bounds, own_nics
 from railyard.hardware.gpu_nodes import GpuNode, Shape, network_of, over_slot
 from railyard.hardware.links import LINKS, SLOTS
 from railyard.parsers.nccl_words import GB
@@ -45,17 +44,17 @@ class GpuSeen:
         """What each node has."""
         return self.shape.node
 
-    def of(self, node: GpuNode, nodes: int | None = None) -> Bound:
+    def of(self, node: GpuNode, nodes: int | None = None) -> BusbwBound:
         """Return the lowest bound on other nodes, or on another number of them."""
         shape = Shape(node, self.shape.nodes if nodes is None else nodes, min(self.shape.gpus, node.gpus))
-        return own_nics(self.collective, shape) or bounds(self.collective, shape)[0]
+        return own_nics(self.collective, shape) or busbw_bounds(self.collective, shape)[0]
 
-    def fits(self, bound: Bound) -> bool:
+    def fits(self, bound: BusbwBound) -> bool:
         """Return whether the peak is what nodes with this bound reach."""
         low, high = _LIKE
         return low <= self.share(bound) <= high
 
-    def share(self, bound: Bound) -> float:
+    def share(self, bound: BusbwBound) -> float:
         """Return the peak as a share of a bound."""
         return self.peak_gb_s * GB / bound.busbw_mb_s
 
@@ -67,14 +66,14 @@ class GpuSeen:
     @property
     def is_impossible(self) -> bool:
         """Whether no algorithm can reach it."""
-        return all(each.is_broken_by(self.peak_gb_s * GB) for each in bounds(self.collective, self.shape))
+        return all(each.is_broken_by(self.peak_gb_s * GB) for each in busbw_bounds(self.collective, self.shape))
 
     @property
     def set_by_nics(self) -> bool:
         """Whether NICs or their slots set the lowest bound."""
         return self.of(self.node).limited_by in ("NIC", "slot")
 
-    def compare_peak(self, bound: Bound) -> str:
+    def compare_peak(self, bound: BusbwBound) -> str:
         """Return the peak compared with a bound, in words."""
         return reachable_share(self.peak_gb_s, self.share(bound), bound.busbw_mb_s / GB)
 
@@ -111,7 +110,7 @@ def _one_domain(seen: GpuSeen) -> Looks | None:
     if seen.node.gpu_link.word != "NVLink":
         return None
     whole = replace(seen.node, domain=seen.shape.ranks, within_over_nics=False)
-    inside = bounds(seen.collective, Shape(whole, seen.shape.nodes, seen.shape.used))
+    inside = busbw_bounds(seen.collective, Shape(whole, seen.shape.nodes, seen.shape.used))
     if all(each.is_broken_by(seen.peak_gb_s * GB) for each in inside):
         return None
     return one_domain(seen.compare_peak(inside[0]))
@@ -122,7 +121,7 @@ def _more_nics(seen: GpuSeen) -> Looks | None:
         return None
     for times in (2, 4):
         shape = replace(seen.shape, node=_with_nics(seen.node, seen.node.nics * times))
-        allowed = [each for each in bounds(seen.collective, shape) if not each.is_broken_by(seen.peak_gb_s * GB)]
+        allowed = [each for each in busbw_bounds(seen.collective, shape) if not each.is_broken_by(seen.peak_gb_s * GB)]
         if allowed:
             return more_nics(times, seen.compare_peak(allowed[0]))
     return None
@@ -226,7 +225,7 @@ CAUSES: tuple[GpuCause, ...] = (
     GpuCause(
         "fewer-nics",
         "a peak of 79 to 102 % of what half of the NICs, a quarter … or one can reach",
-        "computed (railyard.benchmarks.gpu.possible)",
+        "computed (railyard.benchmarks.gpu_collectives)",
         _fewer_nics,
     ),
     GpuCause(

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from railyard.benchmarks.model import Least
 from railyard.job.counters import NodeCounters
 from railyard.verdict.path import proof, traffic
-from railyard.verdict.path.result import PathProof
+from railyard.verdict.rule_model import PathProof
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
 from typing import TYPE_CHECKING
 
 from railyard.results.record.form import with_shares
-from railyard.results.weak_runs import on_every_node
+from railyard.results.remarks import on_every_node
 from railyard.verdict.wording import path as words
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from railyard.hardware.counters import error_maximum
 from railyard.hardware.links import active_ports, one_at_a_time
 from railyard.job.counters import Bond, DeviceCounters, NodeCounters
 from railyard.results.record.form import Suspect
-from railyard.verdict.path.result import Conflict
 from railyard.verdict.path.traffic import Finding
+from railyard.verdict.rule_model import Conflict
 from railyard.verdict.wording import ports as words
 
 _SHOWN = 4

@@ -46,7 +46,6 @@ from railyard.verdict.path.ports import (
     port_remarks,
     remarks_of_many,
 )
-from railyard.verdict.path.result import Conflict, PathProof, look_at_owners, not_judged
 from railyard.verdict.path.traffic import (
     WAYS,
     Finding,
@@ -61,6 +60,7 @@ from railyard.verdict.path.traffic import (
     split_finding,
     unmeant_bytes,
 )
+from railyard.verdict.rule_model import Conflict, PathProof, look_at_owners, path_not_judged
 from railyard.verdict.wording import path as words
 from railyard.verdict.wording.path import Way
 
@@ -323,7 +323,7 @@ def judged_path(
     ``log`` is all that the job printed: what the stack says there about its devices is compared with the counters.
     """
     if not counters_can_prove(case.site, case.fabric):
-        return not_judged(words.no_counters_of_rails(case.fabric))
+        return path_not_judged(words.no_counters_of_rails(case.fabric))
     told = case.launch.settings
     plan = Plan(
         rails=rates(case.site, case.fabric, case.launch.meant),

@@ -13,14 +13,15 @@ from datetime import date
 from railyard.base.errors import RailyardError
 from railyard.base.hostlist import label
 from railyard.base.wording import listing
-from railyard.benchmarks.gpu.possible import bounds, own_nics
+from railyard.benchmarks.gpu_collectives import busbw_bounds, own_nics
 from railyard.benchmarks.metrics import curves as metric_curves
 from railyard.benchmarks.model import Curve
 from railyard.benchmarks.table import micro
 from railyard.hardware.limits import Limit
 from railyard.parsers.decorations import with_own_signs
-from railyard.parsers.nccl_said import Log, NcclOutput
+from railyard.parsers.nccl_words import Log, NcclOutput
 from railyard.parsers.output import ParsedOutput, Table, validation_of
+from railyard.verdict import run_rules
 from railyard.verdict.class_standing import Standing
 from railyard.verdict.day_one import Facts
 from railyard.verdict.gpu import rules
@@ -29,9 +30,8 @@ from railyard.verdict.gpu.run import HALVES, GpuRun, GpuTarget, curve, rows, run
 from railyard.verdict.hints.causes import Likeness
 from railyard.verdict.hints.gpu import GpuSeen, likely_causes
 from railyard.verdict.inputs import Run, contradictions, metric_inputs, read_of
-from railyard.verdict.path.result import not_judged as no_path
-from railyard.verdict.rules import run
-from railyard.verdict.rules.model import (
+from railyard.verdict.reference_rule import reference
+from railyard.verdict.rule_model import (
     DeclaredMetric,
     Inputs,
     Job,
@@ -40,7 +40,7 @@ from railyard.verdict.rules.model import (
     OutputLine,
     RuleResult,
 )
-from railyard.verdict.rules.reference import reference
+from railyard.verdict.rule_model import path_not_judged as no_path
 from railyard.verdict.stored_outputs.judge import (
     NODES,
     CurveJudgement,
@@ -147,7 +147,7 @@ def _judge_table(
         last = _reference_result(key, table, target, inputs) or last
     if last.state == "pass":
         last = rules.beyond_listed(of_run, printed, path.few) or last
-    found = (complete(inputs), run.metrics(inputs), rules.possible(of_run, printed, log), path.rule, last)
+    found = (complete(inputs), run_rules.metrics(inputs), rules.possible(of_run, printed, log), path.rule, last)
     state: State = "pass"
     if any(rule.state == "fail" for rule in found):
         state = "fail"
@@ -277,7 +277,7 @@ def _printed_curves(key: str, table: Table, of_run: GpuRun) -> Iterator[CurveJud
     limit = None
     if of_run.shape is not None:
         own = own_nics(of_run.collective, of_run.shape)
-        known = bounds(of_run.collective, of_run.shape) if own is None else (own,)
+        known = busbw_bounds(of_run.collective, of_run.shape) if own is None else (own,)
         # If they differ, rules 3 and 5 say which share of which bound it is.
         if known and known[-1].limited_by and known[0].busbw_mb_s == known[-1].busbw_mb_s:
             limit = Limit(known[-1].busbw_mb_s, f"{known[-1].algorithm}: {known[-1].terms}", known[-1].source)

@@ -23,16 +23,16 @@ from railyard.parsers.output import Caution, ParsedOutput, Table, validation_of
 from railyard.parsers.unread_rows import unread_rows
 from railyard.provision.replay.form import said_of_itself
 from railyard.results.record.headline import MOST, make_headline
+from railyard.verdict import run_rules
 from railyard.verdict.day_one import facts_of
 from railyard.verdict.hints.causes import ONE_NODE, ONE_NODE_RATE, Likeness, causes_beside, likenesses
 from railyard.verdict.hints.fallback import faster_than_asked, judged_fallbacks, words_of_fallback
 from railyard.verdict.hints.first_cause import first_cause, own_words_first
 from railyard.verdict.inputs import Read, Run, Target, contradictions, metric_inputs, read_of
 from railyard.verdict.own_fault import own_fault
-from railyard.verdict.path.result import not_judged as no_path
+from railyard.verdict.reference_rule import reference, reference_where_measured, worst_ratio
 from railyard.verdict.requested_output import gap, other_sizes, shorter_pass, sizes_of
-from railyard.verdict.rules import run
-from railyard.verdict.rules.model import (
+from railyard.verdict.rule_model import (
     Inputs,
     Job,
     MetricInput,
@@ -41,7 +41,7 @@ from railyard.verdict.rules.model import (
     fail_rule,
     not_judged,
 )
-from railyard.verdict.rules.reference import reference, reference_where_measured, worst_ratio
+from railyard.verdict.rule_model import path_not_judged as no_path
 from railyard.verdict.sizes import assessor_of
 from railyard.verdict.stored_outputs.passes import (
     Passes,
@@ -542,12 +542,12 @@ def _rules(inputs: Inputs, nothing_holds: str | None, no_end: str, weak: str | N
     if weak is not None and last.state == "pass":
         last = not_judged(5, weak)
     path = not_judged(4, words.no_live_path())
-    return (first, run.metrics(inputs), run.possible(inputs), path, last)
+    return (first, run_rules.metrics(inputs), run_rules.possible(inputs), path, last)
 
 
 def complete(inputs: Inputs, no_end: str = "") -> RuleResult:
     """Return rule 1 of a stored output; ``no_end`` as above."""
-    first = run.complete(inputs)
+    first = run_rules.complete(inputs)
     if first.state != "pass":
         return first
     return replace(first, sentence=words.whole_output(inputs.job.tables, inputs.job.validates, no_end))
@@ -579,7 +579,7 @@ def _say_verdict(rules: tuple[RuleResult, ...], failure: RuleResult | None, targ
 
 def _standing(curve: Curve, judged: Iterable[MetricInput], benchmark: Benchmark) -> CurveJudgement:
     metric = next(each for each in judged if each.declared.name == curve.metric)
-    worst, of_limit = worst_ratio(metric), run.percent_of_limit(metric)
+    worst, of_limit = worst_ratio(metric), run_rules.percent_of_limit(metric)
     return CurveJudgement(
         curve=curve,
         directions=micro.metric(benchmark.key, curve.metric).directions,

@@ -24,7 +24,7 @@ from railyard.hardware.day_one import HALF_ROUND_TRIP, NODE_OF_GPUS
 from railyard.hardware.limits import DAY_ONE_FROM_BYTES, Limit
 from railyard.verdict.day_one import bounded_by_class, ends_by_class
 from railyard.verdict.inputs import Run, Target
-from railyard.verdict.rules.model import MetricInput, points
+from railyard.verdict.rule_model import MetricInput, points
 from railyard.verdict.wording import weak_figures as words
 
 #: The least half round trip of posted runs of MPI through the kernel, us (``LEAST_OF_TCP`` of ``base.bounds``).

@@ -12,17 +12,16 @@ from railyard.benchmarks import moved_bytes
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark
 from railyard.benchmarks.table import micro
 from railyard.hardware.day_one import UNNAMED, class_of
-from railyard.hardware.limits import DAY_ONE_FROM_BYTES, limit
+from railyard.hardware.limits import DAY_ONE_FROM_BYTES, LinkAlone, limit
 from railyard.hardware.links import LINKS, SLOTS, Link
 from railyard.parsers.output import Table
-from railyard.site.link_alone import LinkAlone
 from railyard.verdict.day_one import ENTRY, bounded_by_class, ends_by_class
 from railyard.verdict.hints.causes import RDMA_FAMILIES
 from railyard.verdict.hints.shapes import FITS_UP_TO, FLAT, rates_like
 from railyard.verdict.inputs import Run, Target
 from railyard.verdict.own_fault import LEAST_TCP_LATENCY_US
 from railyard.verdict.requested_output import describe_skipped
-from railyard.verdict.rules.model import MetricInput, points
+from railyard.verdict.rule_model import MetricInput, points
 from railyard.verdict.stored_outputs.rail_bounds import as_board_of_four, idle_rails, rails_remark, without_nvlink
 from railyard.verdict.wording import weak_figures as words
 

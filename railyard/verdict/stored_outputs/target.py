@@ -9,9 +9,9 @@ from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.wording import either
 from railyard.hardware.day_one import UNNAMED
 from railyard.hardware.gpu_nodes import GPU_LINKS, XGMI_GPUS
+from railyard.hardware.limits import LinkAlone, link_alone
 from railyard.hardware.links import LINKS, SLOTS, Link, links_meant, why_no_link
 from railyard.parsers.output import Table
-from railyard.site.link_alone import LinkAlone, link_alone
 from railyard.verdict.inputs import Target
 from railyard.verdict.wording import stored_outputs as words
 

@@ -3,14 +3,14 @@
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.gpu.collectives import (
+from railyard.benchmarks.gpu_collectives import (
     ALGORITHMS,
     COLLECTIVES,
     FORMULAE,
     Share,
     algorithm_of_nccl,
     busbw,
-    collective,
+    find_collective,
     least_carried,
     neighbours,
     possible_algorithms,
@@ -79,7 +79,7 @@ def test_collectives_whose_factor_is_one_do_not_show_how_many_ranks_there_were()
 
 def test_an_unknown_collective_is_named() -> None:
     with pytest.raises(RailyardError, match=r'unknown collective "all_reduc_perf": did you mean "all_reduce"\?'):
-        collective("all_reduc_perf")
+        find_collective("all_reduc_perf")
 
 
 # 2 nodes of 8: a = 2 x 15/16 = 1.875 of S leaves each node in a ring, S in a tree, and S where switches add up.

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.benchmarks.gpu.collectives import busbw, ranks_of
-from railyard.benchmarks.gpu.possible import Row, judge
+from railyard.benchmarks.gpu_collectives import JudgedRow, busbw, judge_possible, ranks_of
 from railyard.hardware.gpu_nodes import Shape, node_of_words
 
 CLONE = Path(__file__).parents[3]
@@ -57,6 +56,10 @@ def test_every_row_is_as_defined_and_possible(logs: list[Path], every: int, leas
             assert made == pytest.approx(busbw_gb_s, abs=0.006, rel=2e-5), (log.name, name, size)
             between = ranks_of(name, algbw_gb_s, busbw_gb_s)
             assert between is None or between[0] <= shape.ranks <= between[1], (log.name, name, size)
-            assert judge(name, shape, Row(busbw_gb_s * 1000, size)).state == "possible", (log.name, name, size)
+            assert judge_possible(name, shape, JudgedRow(busbw_gb_s * 1000, size)).state == "possible", (
+                log.name,
+                name,
+                size,
+            )
             count += 1
     assert count > least

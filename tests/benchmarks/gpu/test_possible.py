@@ -10,8 +10,16 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.base.wording import IMPOSSIBLE
-from railyard.benchmarks.gpu.collectives import COLLECTIVES, possible_algorithms
-from railyard.benchmarks.gpu.possible import PossibleResult, Row, bound, bounds, judge, own_nics
+from railyard.benchmarks.gpu_collectives import (
+    COLLECTIVES,
+    JudgedRow,
+    PossibleResult,
+    busbw_bound,
+    busbw_bounds,
+    judge_possible,
+    own_nics,
+    possible_algorithms,
+)
 from railyard.hardware.gpu_nodes import Shape, node_of_words
 
 H100 = "gpus=8,nvlink=4,nics=8,link=ib-ndr"
@@ -24,11 +32,11 @@ def shape(words: str, nodes: int, used: int | None = None) -> Shape:
 
 
 def gb_s(name: str, algorithm: str, of: Shape) -> float:
-    return bound(name, algorithm, of).busbw_mb_s / 1000
+    return busbw_bound(name, algorithm, of).busbw_mb_s / 1000
 
 
 def judged(name: str, of: Shape, value_gb_s: float, algorithm: str | None = None) -> PossibleResult:
-    return judge(name, of, Row(value_gb_s * 1000), algorithm)
+    return judge_possible(name, of, JudgedRow(value_gb_s * 1000), algorithm)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +72,7 @@ def judged(name: str, of: Shape, value_gb_s: float, algorithm: str | None = None
 def test_bounds_of_eight_h100_with_eight_ndr(
     name: str, algorithm: str, nodes: int, expected: float, limited_by: str
 ) -> None:
-    found = bound(name, algorithm, shape(H100, nodes))
+    found = busbw_bound(name, algorithm, shape(H100, nodes))
     assert found.busbw_mb_s / 1000 == pytest.approx(expected)
     assert found.limited_by == limited_by
 
@@ -92,16 +100,16 @@ def test_the_table_of_the_documentation_is_the_models(row: str, algorithms: tupl
 
 
 def test_the_sum_is_told_in_words() -> None:
-    assert bound("all_reduce", "tree", shape("gpus=1,nics=4,link=ib-ndr,gpu-slot=pcie5-x16", 2)).terms == (
+    assert busbw_bound("all_reduce", "tree", shape("gpus=1,nics=4,link=ib-ndr,gpu-slot=pcie5-x16", 2)).terms == (
         "the slots of GPUs (60.19 GB/s each) carry 1.000 S one way of all_reduce, and busbw is 1.000 S/t: 60.19 GB/s"
     )
-    assert bound("all_reduce", "ring", shape(H100, 2)).terms == (
+    assert busbw_bound("all_reduce", "ring", shape(H100, 2)).terms == (
         "the 8 NICs of a node (397.5 GB/s) carry 1.875 S one way of all_reduce, and busbw is 1.875 S/t: 397.5 GB/s"
     )
 
 
 def test_a_slot_below_its_nic_is_named() -> None:
-    found = bound("all_reduce", "ring", shape("gpus=8,nvlink=3,nics=8,link=ib-hdr,slot=pcie3-x16", 4))
+    found = busbw_bound("all_reduce", "ring", shape("gpus=8,nvlink=3,nics=8,link=ib-hdr,slot=pcie3-x16", 4))
     assert found.limited_by == "slot"
     assert found.busbw_mb_s / 1000 == pytest.approx(8 * 15.75385 * 512 / 536, rel=1e-5)
 
@@ -113,12 +121,12 @@ def test_gpus_without_nvlink_share_their_slot_with_the_nics() -> None:
     words = "gpus=8,pcie=4,nics=8,link=ib-hdr"
     assert gb_s("all_reduce", "ring", shape(words, 1)) == pytest.approx(slot, rel=1e-5)
     assert gb_s("all_reduce", "ring", shape(words, 2)) == pytest.approx(slot, rel=1e-5)
-    assert bound("all_reduce", "ring", shape(words, 2)).limited_by == "PCIe"
+    assert busbw_bound("all_reduce", "ring", shape(words, 2)).limited_by == "PCIe"
 
 
 def test_each_gpus_slot_carries_its_share_of_what_leaves() -> None:
     """Eight NICs of 400 Gbit/s behind GPUs in slots of PCIe 3: 512/536 of 8 x 15.754 GB/s can leave."""
-    found = bound("all_reduce", "ring", shape("gpus=8,nvlink=4,nics=8,link=ib-ndr,gpu-slot=pcie3-x16", 2))
+    found = busbw_bound("all_reduce", "ring", shape("gpus=8,nvlink=4,nics=8,link=ib-ndr,gpu-slot=pcie3-x16", 2))
     assert found.limited_by == "GPU slot"
     assert found.busbw_mb_s / 1000 == pytest.approx(8 * 15.75385 * 512 / 536, rel=1e-5)
 
@@ -176,7 +184,7 @@ def test_a_short_broadcast_shows_more_than_its_network_moves(
     """NVIDIA/nccl-tests issue 82: the time is a mean over ranks, and the root may not wait for the last byte."""
     rail = shape("gpus=1,nics=1,link=ib-ndr", 2)
     for name in ("broadcast", "reduce"):
-        found = judge(name, rail, Row(value * 1000, size, iterations))
+        found = judge_possible(name, rail, JudgedRow(value * 1000, size, iterations))
         assert found.state == state, found.sentence
     if state == "not-judged":
         assert found.sentence.endswith("but the time is a mean over ranks that may run ahead")
@@ -185,16 +193,21 @@ def test_a_short_broadcast_shows_more_than_its_network_moves(
 def test_ranks_within_a_node_run_ahead_in_a_sendrecv() -> None:
     """In a ring of sendrecv two ranks of a node wait for the NIC; the others are at most two iterations ahead."""
     one_nic = shape("gpus=8,nvlink=4,nics=1,link=ib-ndr", 2)
-    assert judge("sendrecv", one_nic, Row(54_000, 1 << 30, 20)).state == "not-judged"  # 108.7 %, of 20/18
-    assert judge("sendrecv", one_nic, Row(57_000, 1 << 30, 20)).state == "impossible"
-    assert judge("sendrecv", one_nic, Row(57_000, 1 << 30, 4)).state == "not-judged"
+    assert (
+        judge_possible("sendrecv", one_nic, JudgedRow(54_000, 1 << 30, 20)).state == "not-judged"
+    )  # 108.7 %, of 20/18
+    assert judge_possible("sendrecv", one_nic, JudgedRow(57_000, 1 << 30, 20)).state == "impossible"
+    assert judge_possible("sendrecv", one_nic, JudgedRow(57_000, 1 << 30, 4)).state == "not-judged"
     # If each rank has its own node, all wait.
-    assert judge("sendrecv", shape("gpus=1,nics=1,link=ib-ndr", 2), Row(54_000, 1 << 30, 20)).state == "impossible"
+    assert (
+        judge_possible("sendrecv", shape("gpus=1,nics=1,link=ib-ndr", 2), JudgedRow(54_000, 1 << 30, 20)).state
+        == "impossible"
+    )
 
 
 def test_what_is_not_known_bounds_nothing() -> None:
     unknown = shape("gpus=8,nics=8,link=aries", 2)
-    assert math.isinf(bound("all_reduce", "ring", unknown).busbw_mb_s)
+    assert math.isinf(busbw_bound("all_reduce", "ring", unknown).busbw_mb_s)
     found = judged("all_reduce", unknown, 1000.0)
     assert found.state == "not-judged"
     assert found.sentence == (
@@ -243,7 +256,7 @@ def test_two_nodes_of_one_gpu_show_no_more_than_the_nics_rate_with_a_tree() -> N
     The factor for two ranks is 1, so a tree shows what it carries, and all of it goes through the slot of one GPU.
     """
     of = shape("gpus=8,nvlink=4,nics=4,link=ib-ndr,gpu-slot=pcie5-x16", 2, used=1)
-    assert bound("all_reduce", "tree", of).limited_by == "GPU slot"
+    assert busbw_bound("all_reduce", "tree", of).limited_by == "GPU slot"
     assert judged("all_reduce", of, 50.0).state == "possible"
     assert judged("all_reduce", of, 200.0).state == "impossible"
 
@@ -330,7 +343,7 @@ def test_a_rate_far_above_the_nics_was_published_as_passed() -> None:
 def test_a_rack_of_72_is_bound_by_nvlink_and_not_by_one_nodes_nics() -> None:
     rack = shape("gpus=4,nvlink=5,domain=72,nics=4,link=ib-ndr", 360)
     assert judged("all_reduce", rack, 405.74).state == "possible"
-    assert bound("all_reduce", "ring", rack).limited_by == "NVLink"
+    assert busbw_bound("all_reduce", "ring", rack).limited_by == "NVLink"
     assert judged("all_reduce", shape("gpus=4,nvlink=5,domain=72,nics=4,link=roce-400", 8), 923.32).state == "possible"
 
 
@@ -367,8 +380,8 @@ def test_a_message_uses_the_nics_of_its_gpu() -> None:
 @pytest.mark.parametrize("name", COLLECTIVES)
 def test_more_nics_and_more_links_never_lower_a_bound(name: str) -> None:
     for nodes in (1, 2, 4, 8):
-        fewer = bounds(name, shape("gpus=8,nvlink=4,nvlinks=8,nics=4,link=ib-ndr", nodes))
-        more = {each.algorithm: each for each in bounds(name, shape(H100, nodes))}
+        fewer = busbw_bounds(name, shape("gpus=8,nvlink=4,nvlinks=8,nics=4,link=ib-ndr", nodes))
+        more = {each.algorithm: each for each in busbw_bounds(name, shape(H100, nodes))}
         assert fewer
         for each in fewer:
             assert more[each.algorithm].busbw_mb_s >= each.busbw_mb_s
@@ -376,9 +389,9 @@ def test_more_nics_and_more_links_never_lower_a_bound(name: str) -> None:
 
 def test_what_does_not_go_together_is_refused() -> None:
     with pytest.raises(RailyardError, match="double binary tree does not do all_gather"):
-        bound("all_gather", "tree", shape(H100, 2))
+        busbw_bound("all_gather", "tree", shape(H100, 2))
     with pytest.raises(RailyardError, match="found one rank, expected at least 2"):
-        bound("all_reduce", "ring", shape("gpus=1", 1))
+        busbw_bound("all_reduce", "ring", shape("gpus=1", 1))
     assert judged("hypercube", shape(H100, 3), 10.0).sentence == (
         "not judged: busbw 10.00 GB/s of hypercube on 3 nodes of 8 GPUs: no algorithm of hypercube is possible there"
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.cluster.doctor.transfers import Transfer, findings, not_calibrated
+from railyard.cluster.doctor.ask_nodes import Transfer, not_calibrated, transfer_findings
 
 WELL = 20_950_000
 
@@ -10,7 +10,7 @@ WELL = 20_950_000
 def said(sent: dict[str, int | None], received: dict[str, int | None] | None = None) -> list[tuple[str, str]]:
     well: dict[str, int | None] = {"hsn0": WELL, "hsn1": 300, "eth0": 12_000}
     transfer = Transfer("hsn0", "vn1", "vn2", 20_000_000, {**well, **sent}, {**well, **(received or {})})
-    return [(one.weight, one.sentence) for one in findings(transfer)]
+    return [(one.weight, one.sentence) for one in transfer_findings(transfer)]
 
 
 def test_a_counter_that_counts_bytes_with_their_headers_is_well() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from railyard.cluster.doctor.login import Login, ask, findings, needed_programs
-from railyard.job.slurm import why_silent
+from railyard.job.clients import why_silent
 from railyard.site.systems.model import System
 from tests.made.systems import ETH_ANYWHERE
 

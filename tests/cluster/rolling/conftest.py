@@ -8,7 +8,7 @@ import pytest
 
 from railyard.base.paths import HOME_VARIABLE
 from railyard.cluster.rolling import run
-from railyard.job import slurm as clients
+from railyard.job import clients
 from railyard.site.site import Site, site_at
 from tests.made import fake_slurm
 

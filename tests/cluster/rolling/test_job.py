@@ -12,7 +12,7 @@ from railyard.base.paths import packaged_text
 from railyard.cluster.rolling import plan
 from railyard.cluster.rolling.run import rolling
 from railyard.cluster.rolling.under_scheduler import SAMPLE, KeptRun, jobs, runs_in
-from railyard.job import slurm as clients
+from railyard.job import clients
 from railyard.site.site import Site, site_at
 
 RUN = "20261124T040000Z-1a2b"

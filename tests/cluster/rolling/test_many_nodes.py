@@ -12,7 +12,7 @@ from railyard.parsers.pairs import COLUMNS, UNITS
 from railyard.site.topology import Places
 from railyard.verdict.blame.screening.model import Budget
 from railyard.verdict.blame.search.model import Round
-from railyard.verdict.screened_pairs import SampleOrigin, screen_tables
+from railyard.verdict.node_pairs import SampleOrigin, screen_tables
 
 NAMES = [f"n{number:04}" for number in range(5120)]
 LEAVES = {name: f"leaf{place // 32:03}" for place, name in enumerate(NAMES)}

@@ -6,7 +6,7 @@ import pytest
 
 from railyard.base.paths import HOME_VARIABLE
 from railyard.cli.main import main
-from railyard.cluster.soak.judge import Log, Reading
+from railyard.cluster.soak import Log, Reading
 
 ROOT = Path(__file__).resolve().parents[3]
 NEEDED = "railyard: give one of --hours, --minutes and --from (see: railyard soak --help)\n"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from railyard.cluster.soak.judge import Reading, SoakedRail, duration, ended_early, findings, is_error, soaked_rails
+from railyard.cluster.soak import Reading, SoakedRail, duration, ended_early, findings, is_error, soaked_rails
 
 #: Ten seconds at 47 MB/s.
 STEP = 470_000_000

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import InputError, SetupError
-from railyard.cluster.soak.judge import Log, Reading, read
+from railyard.cluster.soak import Log, Reading, read
 
 FIRST = Reading(0.0, {("vn1", "hsn0"): {"tx_bytes": 1}, ("vn1", "hsn1"): {"tx_bytes": 2}})
 SECOND = Reading(10.5, {("vn2", "hsn0"): {"rx_bytes": 3}})

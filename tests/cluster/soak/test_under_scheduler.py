@@ -15,9 +15,9 @@ import pytest
 from railyard.base.errors import SetupError
 from railyard.base.paths import HOME_VARIABLE, packaged_text
 from railyard.cli.main import main
-from railyard.cluster.soak import under_scheduler
-from railyard.cluster.soak.judge import Reading, findings, read, soaked_rails
-from railyard.cluster.soak.under_scheduler import Merger, Raw, expand_nodes, parse, plan_soak
+from railyard.cluster import soak_job
+from railyard.cluster.soak import Reading, findings, read, soaked_rails
+from railyard.cluster.soak_job import Merger, Raw, expand_nodes, parse, plan_soak
 from railyard.site.site import Site, site_at
 from tests.made.systems import TWO_CARDS
 from tests.parsers.test_sge import RECORDED as SGE
@@ -453,7 +453,7 @@ def test_a_rank_says_in_which_folder_a_node_writes(tmp_path: Path) -> None:
 
 def test_what_nodes_write_is_read_on_and_given_once_all_have_it(site: Site, tmp_path: Path) -> None:
     job = plan_soak(site, ("n1", "n2"), "ib", None, 60, 10)
-    written = under_scheduler._WrittenLines(tmp_path, job)
+    written = soak_job._WrittenLines(tmp_path, job)
     (tmp_path / "readings/3").mkdir(parents=True)
     one, other = tmp_path / "n1.readings", tmp_path / "readings/3/n2.cluster.readings"
     (tmp_path / "loads").mkdir()
@@ -560,8 +560,8 @@ step() {
 @pytest.fixture
 def bed(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder of Slurm's programs, which is first on PATH."""
-    monkeypatch.setattr(under_scheduler, "_LOOK_S", 0.05)
-    monkeypatch.setattr(under_scheduler, "_LEAD_S", 0)  # its loads do not measure
+    monkeypatch.setattr(soak_job, "_LOOK_S", 0.05)
+    monkeypatch.setattr(soak_job, "_LEAD_S", 0)  # its loads do not measure
     folder = tmp_path / "bin"
     folder.mkdir()
     for name, text in PROGRAMS.items():
@@ -610,7 +610,7 @@ def test_a_soak_under_another_scheduler_is_judged_and_cancelled_alike(
     assert re.fullmatch(ENDED, capsys.readouterr().out.splitlines()[-1])
     assert not (bed / "cancelled").exists()
     monkeypatch.setenv("PENDING", "yes")
-    monkeypatch.setattr(under_scheduler, "_WAITS_S", 0)
+    monkeypatch.setattr(soak_job, "_WAITS_S", 0)
     assert main([*SOAK, "--minutes", "1"]) == 2
     number, why = {
         "pbs": ("7.server", " (the scheduler's reason: no nodes)"),
@@ -685,7 +685,7 @@ def test_a_job_that_is_refused_or_waits_too_long_is_said(
     is_cancelled: bool,
 ) -> None:
     monkeypatch.setenv(variable, "no account")
-    monkeypatch.setattr(under_scheduler, "_WAITS_S", 0)
+    monkeypatch.setattr(soak_job, "_WAITS_S", 0)
     assert main([*SOAK, "--minutes", "1"]) == 2
     assert capsys.readouterr().err.splitlines(keepends=True)[-1] == sentence
     assert (bed / "cancelled").exists() == is_cancelled

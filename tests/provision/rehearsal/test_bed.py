@@ -12,8 +12,8 @@ from railyard.provision.rehearsal.form import Fault, Rehearsal
 from railyard.provision.rehearsal.nodes import choose
 from railyard.provision.rehearsal.sysfs import FIRST
 from railyard.provision.testbed import lock, scheduler, slurm
+from railyard.provision.testbed.boot import outermost_processes
 from railyard.provision.testbed.cluster import Testbed
-from railyard.provision.testbed.processes import outermost_processes
 from railyard.provision.testbed.scripts import REHEARSAL
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System

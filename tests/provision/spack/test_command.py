@@ -250,7 +250,7 @@ def test_a_failed_install_is_one_sentence_and_2(site: MadeSite, say: Say) -> Non
 def test_age(seconds: int, words: str) -> None:
     from datetime import datetime, timezone
 
-    from railyard.provision.spack.upkeep import age
+    from railyard.provision.spack.build import age
 
     now = datetime.fromtimestamp(time.time(), timezone.utc)
     then = datetime.fromtimestamp(int(now.timestamp()) - seconds, timezone.utc)

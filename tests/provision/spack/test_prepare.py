@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.provision.spack import prepare as preparing
-from railyard.provision.spack import program
-from railyard.provision.spack.prepare import Getting, prepare
+from railyard.provision.spack import bootstrap, program
+from railyard.provision.spack.bootstrap import Getting, prepare
 from railyard.provision.spack.request import ready
 from railyard.site.references.load import references_of
 from railyard.site.site import Site
@@ -147,7 +146,7 @@ def test_a_compiler_that_is_missing_is_said_before_anything_is_built(
     site: MadeSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(site.bin))
-    monkeypatch.setattr("railyard.provision.spack.prepare.C_COMPILERS", ("no-such-cc",))
+    monkeypatch.setattr("railyard.provision.spack.bootstrap.C_COMPILERS", ("no-such-cc",))
     spack_site.program(site.bin / "spack", "echo 1.2.0")
     why, _ = prepared(site)
     assert {text.partition(",")[0] for text in why.values()} == {"compiler: found none of no-such-cc on PATH"}
@@ -184,7 +183,7 @@ def test_nothing_compiles_beside_a_measurement_of_this_host(
         taken.append(shared)
         yield
 
-    monkeypatch.setattr(preparing, "measurement_lock", lock)
+    monkeypatch.setattr(bootstrap, "measurement_lock", lock)
     there = site_of(site)
     there = replace(there, system=there.system.model_copy(update={"provider": provider}))
     prepare(there, STACKS, lambda line: None, Getting())

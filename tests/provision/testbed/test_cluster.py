@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import SetupError
+from railyard.provision.testbed.boot import Process, find_inside, outermost_processes, process
 from railyard.provision.testbed.cluster import Testbed
-from railyard.provision.testbed.processes import Process, find_inside, outermost_processes, process
 from railyard.provision.testbed.scripts import Degradation
 from railyard.provision.testbed.spec import TestbedSpec
 from tests.waiting import PATIENCE_S, wait_for

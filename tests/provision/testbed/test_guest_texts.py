@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import SetupError
+from railyard.provision.testbed import guest_agent, guest_texts, guests
 from railyard.provision.testbed.boot import SEARCH_PATH
-from railyard.provision.testbed.guests import agent, bed, texts
 from railyard.provision.testbed.spec import Network, TestbedSpec
 from tests.waiting import PATIENCE_S, wait_for
 
@@ -25,15 +25,15 @@ SPEC = TestbedSpec(
         Network("rail 1", "rxe1", "10.97.2.0/24", None),
     ),
 )
-FILES = texts.Files("/clone/.railyard/guests", "/clone", "/boot/vmlinuz-6", "tcg")
+FILES = guest_texts.Files("/clone/.railyard/guests", "/clone", "/boot/vmlinuz-6", "tcg")
 
 
 # ---- the archive
 
 
 def test_an_archive_has_folders_before_what_is_in_them_and_ends_with_its_trailer() -> None:
-    made = bed.archive(
-        {"init": bed.File(b"#!/bin/sh\n", 0o755), "a/b/c": bed.File(b"12345")},
+    made = guests.archive(
+        {"init": guests.File(b"#!/bin/sh\n", 0o755), "a/b/c": guests.File(b"12345")},
         {"bin/sh": "busybox"},
         ("dev",),
     )
@@ -74,7 +74,7 @@ kernel/net/crc32-generic.ko:
 
 
 def test_each_module_is_loaded_behind_what_it_needs_and_once() -> None:
-    assert texts.load_order(MODULES_DEP, ("crc32_generic", "ib_uverbs", "rdma_rxe")) == [
+    assert guest_texts.load_order(MODULES_DEP, ("crc32_generic", "ib_uverbs", "rdma_rxe")) == [
         "kernel/net/crc32-generic.ko",
         "kernel/core/ib_core.ko",
         "kernel/core/ib_uverbs.ko",
@@ -85,7 +85,7 @@ def test_each_module_is_loaded_behind_what_it_needs_and_once() -> None:
 
 def test_the_modules_that_a_kernel_lacks_are_named() -> None:
     with pytest.raises(SetupError) as caught:
-        texts.load_order(MODULES_DEP, ("9p", "rdma_rxe", "overlay"))
+        guest_texts.load_order(MODULES_DEP, ("9p", "rdma_rxe", "overlay"))
     assert str(caught.value) == "it has no module 9p and no overlay"
 
 
@@ -100,22 +100,22 @@ def machine_with(folder: Path, version: str, modules_dep: str | None) -> Path:
 
 
 def test_the_newest_kernel_that_has_all_modules_is_taken(tmp_path: Path) -> None:
-    whole = "".join(f"kernel/{name}.ko:\n" for name in texts.MODULES)
+    whole = "".join(f"kernel/{name}.ko:\n" for name in guest_texts.MODULES)
     root = tmp_path / "root"
     for version, dep in (("6.1.0-9-amd64", whole), ("6.1.0-10-amd64", whole), ("6.1.0-11-cloud", MODULES_DEP)):
         machine_with(root, version, dep)
-    found = texts.find_kernel(tmp_path / "clone", root)
+    found = guest_texts.find_kernel(tmp_path / "clone", root)
     assert (found.version, found.image) == ("6.1.0-10-amd64", root / "boot/vmlinuz-6.1.0-10-amd64")
     assert found.modules[0] == root / "lib/modules/6.1.0-10-amd64/kernel/virtio_pci.ko"
-    own = machine_with(tmp_path / "clone" / texts.UNPACKED, "5.10.0-1-amd64", whole)
-    assert texts.find_kernel(tmp_path / "clone", root).image == own / "boot/vmlinuz-5.10.0-1-amd64"
+    own = machine_with(tmp_path / "clone" / guest_texts.UNPACKED, "5.10.0-1-amd64", whole)
+    assert guest_texts.find_kernel(tmp_path / "clone", root).image == own / "boot/vmlinuz-5.10.0-1-amd64"
 
 
 def test_a_machine_without_such_a_kernel_is_told_what_was_looked_at(tmp_path: Path) -> None:
     root = machine_with(tmp_path, "6.1.0-11-cloud", MODULES_DEP)
     machine_with(tmp_path, "6.2.0", None)
     with pytest.raises(SetupError) as caught:
-        texts.find_kernel(tmp_path / "clone", root)
+        guest_texts.find_kernel(tmp_path / "clone", root)
     assert str(caught.value) == (
         "guests: there is no kernel here that has Soft-RoCE (the module rdma_rxe) (looked at "
         f"{root}/boot/vmlinuz-6.2.0: no {root}/lib/modules/6.2.0/modules.dep; "
@@ -130,7 +130,7 @@ def test_a_machine_without_such_a_kernel_is_told_what_was_looked_at(tmp_path: Pa
 
 
 def test_one_guest_listens_at_each_cable_and_the_other_connects() -> None:
-    left, right = (texts.qemu_words(SPEC, node, FILES) for node in SPEC.nodes)
+    left, right = (guest_texts.qemu_words(SPEC, node, FILES) for node in SPEC.nodes)
     assert [word for word in left if word.startswith("stream")] == [
         f"stream,id=n{n},server=on,addr.type=unix,addr.path=/run/railyard/cable{n}" for n in range(3)
     ]
@@ -142,7 +142,7 @@ def test_one_guest_listens_at_each_cable_and_the_other_connects() -> None:
 
 
 def test_a_guest_can_write_to_the_site_folder_alone() -> None:
-    words = texts.qemu_words(SPEC, "left", texts.Files("/a,b/.railyard/guests", "/a,b", "/vmlinuz", "kvm"))
+    words = guest_texts.qemu_words(SPEC, "left", guest_texts.Files("/a,b/.railyard/guests", "/a,b", "/vmlinuz", "kvm"))
     assert [word for word in words if "mount_tag" in word] == [
         "local,path=/,mount_tag=machine,security_model=none,multidevs=remap,readonly=on",
         "local,path=/a,,b,mount_tag=home,security_model=none,multidevs=remap",
@@ -150,7 +150,7 @@ def test_a_guest_can_write_to_the_site_folder_alone() -> None:
 
 
 def test_a_guest_names_shapes_and_links_its_devices() -> None:
-    lines = texts.setup_script(SPEC, "right", "/usr/bin/python3").splitlines()
+    lines = guest_texts.setup_script(SPEC, "right", "/usr/bin/python3").splitlines()
     commands = [line.partition("$(")[2].partition(" 2>&1")[0] for line in lines if line.startswith("said=")]
     assert commands == [
         "hostname right",
@@ -179,10 +179,10 @@ def test_a_guest_names_shapes_and_links_its_devices() -> None:
 @pytest.mark.parametrize("stacks", [None, "/clone/.stacks"])
 def test_every_script_is_one_that_a_shell_reads(stacks: str | None) -> None:
     for text in (
-        texts.boot_script(SPEC, FILES),
-        texts.init_script(("overlay.ko",), "/my clone", stacks),
-        texts.setup_script(SPEC, "left", "/usr/bin/python3"),
-        texts.enter_text(sys.executable),
+        guest_texts.boot_script(SPEC, FILES),
+        guest_texts.init_script(("overlay.ko",), "/my clone", stacks),
+        guest_texts.setup_script(SPEC, "left", "/usr/bin/python3"),
+        guest_texts.enter_text(sys.executable),
     ):
         read = subprocess.run(["sh", "-n"], input=text, capture_output=True, text=True, check=False)
         assert (read.returncode, read.stderr) == (0, "")
@@ -193,7 +193,7 @@ def test_every_script_is_one_that_a_shell_reads(stacks: str | None) -> None:
 
 def entered(folder: Path, *words: str) -> tuple[int, str]:
     script = folder / "enter"
-    script.write_text(texts.enter_text(sys.executable), encoding="utf-8")
+    script.write_text(guest_texts.enter_text(sys.executable), encoding="utf-8")
     done = subprocess.run(["sh", str(script), *words], capture_output=True, text=True, check=False)
     return done.returncode, done.stderr
 
@@ -205,7 +205,7 @@ def test_enter_says_what_is_wrong_in_a_sentence(tmp_path: Path) -> None:
     assert entered(tmp_path, "left") == (2, usage)
     assert entered(tmp_path, "left", "--") == (2, usage)
     # A process of ours with another start time than in the file: its number was used again.
-    (tmp_path / "nodes").write_text(texts.nodes_text(SPEC, False, os.getpid(), 1), encoding="ascii")
+    (tmp_path / "nodes").write_text(guest_texts.nodes_text(SPEC, False, os.getpid(), 1), encoding="ascii")
     assert entered(tmp_path, "left", "--", "true") == (2, down)
     unknown = 'railyard testbed guests: no guest is called "lefft"; known: left right\n'
     assert entered(tmp_path, "lefft", "--", "true") == (2, unknown)
@@ -214,29 +214,29 @@ def test_enter_says_what_is_wrong_in_a_sentence(tmp_path: Path) -> None:
 def asked(argv: list[str], cwd: str = "/", env: dict[str, str] | None = None) -> socket.socket:
     """Return a caller's end of an agent that answers in a thread; the command was already sent."""
     ours, theirs = socket.socketpair()
-    threading.Thread(target=agent._answer, args=(theirs,), daemon=True).start()
-    agent.send(ours, b"c", json.dumps({"argv": argv, "cwd": cwd, "env": env or dict(os.environ)}).encode())
+    threading.Thread(target=guest_agent._answer, args=(theirs,), daemon=True).start()
+    guest_agent.send(ours, b"c", json.dumps({"argv": argv, "cwd": cwd, "env": env or dict(os.environ)}).encode())
     return ours
 
 
 def answer(ours: socket.socket) -> dict[bytes, bytes]:
     """Return what came of each kind until the end."""
     found: dict[bytes, bytes] = {}
-    while (frame := agent.receive(ours)) is not None:
+    while (frame := guest_agent.receive(ours)) is not None:
         found[frame[0]] = found.get(frame[0], b"") + frame[1]
     return found
 
 
 def test_a_command_has_its_folder_environment_input_output_and_exit_code() -> None:
     with asked(["sh", "-c", "pwd; cat; echo $A $TMPDIR >&2; exit 7"], "/usr", {"A": "b", "PATH": SEARCH_PATH}) as ours:
-        agent.send(ours, b"i", b"given\n")
-        agent.send(ours, b"i")
+        guest_agent.send(ours, b"i", b"given\n")
+        guest_agent.send(ours, b"i")
         assert answer(ours) == {b"o": b"/usr\ngiven\n", b"e": b"b /run/tmp\n", b"x": b"7"}
 
 
 def test_a_command_is_sent_signals_and_its_end_by_one_is_told_as_a_shell_does() -> None:
     with asked(["sleep", "60"]) as ours:
-        agent.send(ours, b"s", str(int(signal.SIGTERM)).encode())
+        guest_agent.send(ours, b"s", str(int(signal.SIGTERM)).encode())
         assert answer(ours) == {b"x": b"143"}
 
 
@@ -261,7 +261,7 @@ def has_ended(pid: int) -> bool:
 
 def test_a_command_whose_caller_goes_is_killed_with_its_children(tmp_path: Path) -> None:
     with asked(["sh", "-c", "sleep 61 & echo $! $$; wait"], str(tmp_path)) as ours:
-        frame = agent.receive(ours)
+        frame = guest_agent.receive(ours)
         assert frame is not None
         pids = [int(word) for word in frame[1].split()]
     wait_for(lambda: all(has_ended(pid) for pid in pids), f"the end of {pids}")
@@ -291,13 +291,13 @@ def test_a_command_whose_caller_goes_is_killed_with_its_children(tmp_path: Path)
 def test_a_console_is_quoted_where_it_says_why(tmp_path: Path, console: str, words: str) -> None:
     file = tmp_path / "left.console"
     file.write_text(console, encoding="utf-8")
-    assert bed._last_words(bed._printable(file)) == words
+    assert guests._last_words(guests._printable(file)) == words
 
 
 def test_guests_are_two(tmp_path: Path) -> None:
     three = TestbedSpec(("a", "b", "c"), SPEC.networks)
     with pytest.raises(SetupError) as caught:
-        bed.Guests(tmp_path, three).bring_up(print)
+        guests.Guests(tmp_path, three).bring_up(print)
     assert str(caught.value) == ("testbed: guests are joined by cables, so there must be two, but 3 nodes are named")
 
 
@@ -314,12 +314,12 @@ def test_kvm_is_tried_and_why_it_fails_is_told(tmp_path: Path, monkeypatch: pyte
     made = tmp_path / "qemu-system-x86_64"
     made.write_text(f"#!/bin/sh\n{does}\n", encoding="ascii")
     made.chmod(0o755)
-    monkeypatch.setattr(bed, "SEARCH_PATH", f"{tmp_path}:{SEARCH_PATH}")
-    monkeypatch.setattr(bed, "_PROBED_WITHIN_S", 0.5 if "sleep" in does else PATIENCE_S)
+    monkeypatch.setattr(guests, "SEARCH_PATH", f"{tmp_path}:{SEARCH_PATH}")
+    monkeypatch.setattr(guests, "_PROBED_WITHIN_S", 0.5 if "sleep" in does else PATIENCE_S)
     device = tmp_path / "kvm"
     device.touch()
-    assert bed.kvm_refused(tmp_path / "vmlinuz", device) == QEMUS[does]
+    assert guests.kvm_refused(tmp_path / "vmlinuz", device) == QEMUS[does]
 
 
 def test_a_machine_without_kvm_is_not_tried(tmp_path: Path) -> None:
-    assert bed.kvm_refused(tmp_path, tmp_path / "kvm") == f"{tmp_path}/kvm is missing, or you may not open it"
+    assert guests.kvm_refused(tmp_path, tmp_path / "kvm") == f"{tmp_path}/kvm is missing, or you may not open it"

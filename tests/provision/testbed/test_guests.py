@@ -13,12 +13,17 @@ import pytest
 
 from railyard.base.errors import SetupError
 from railyard.parsers.detect import parse
-from railyard.provision.testbed.boot import SEARCH_PATH, require_programs
-from railyard.provision.testbed.guests import bed
-from railyard.provision.testbed.guests.bed import Guests
-from railyard.provision.testbed.guests.texts import Kernel, find_kernel
+from railyard.provision.testbed import guests as bed
+from railyard.provision.testbed.boot import (
+    SEARCH_PATH,
+    find_inside,
+    outermost_processes,
+    require_programs,
+    wait_until_gone,
+)
+from railyard.provision.testbed.guest_texts import Kernel, find_kernel
+from railyard.provision.testbed.guests import Guests
 from railyard.provision.testbed.lock import measurement_lock
-from railyard.provision.testbed.processes import find_inside, outermost_processes, wait_until_gone
 from railyard.provision.testbed.spec import spec_of
 from railyard.rfm.checks.microbench import SOFT_ROCE_TIMEOUT
 from railyard.site.systems.load import find_system

@@ -6,9 +6,9 @@ import pytest
 
 from railyard.cli.main import main
 from railyard.provision.testbed import scheduler
+from railyard.provision.testbed.lifecycle import ON_TESTBEDS, scheduler_of
 from railyard.provision.testbed.scheduler import client
-from railyard.provision.testbed.scheduler_clients import START, VARIABLES, client_variables
-from railyard.provision.testbed.schedulers import ON_TESTBEDS, scheduler_of
+from railyard.provision.testbed.scripts import START, VARIABLES, client_variables
 from railyard.provision.testbed.spec import DEFAULT_SPEC
 from railyard.site.systems.jobs import FAMILIES
 from railyard.site.systems.jobs import ON_TESTBEDS as KNOWN

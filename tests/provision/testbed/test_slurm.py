@@ -11,9 +11,8 @@ from railyard.base.errors import SetupError
 from railyard.cli.main import main
 from railyard.parsers import slurm_topology
 from railyard.provision.testbed import scheduler, slurm
-from railyard.provision.testbed.boot import SEARCH_PATH
+from railyard.provision.testbed.boot import SEARCH_PATH, find_inside, outermost_processes
 from railyard.provision.testbed.cluster import Testbed
-from railyard.provision.testbed.processes import find_inside, outermost_processes
 from railyard.provision.testbed.scheduler import BedScheduler
 from railyard.provision.testbed.slurm import SLURM
 from tests.made.slurm_ends import kill_node

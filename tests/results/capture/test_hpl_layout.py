@@ -5,7 +5,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.model import Figure
 from railyard.hardware.node import NodeHardware
-from railyard.results.capture.hpl_layout import choose, keep, rank_splits, text
+from railyard.results.capture import choose_layout, keep_layout, layout_text, rank_splits
 from railyard.results.record.form import Record
 from tests.made.records import made_record
 
@@ -20,9 +20,9 @@ def run(name: str, rate: float, **changes: object) -> Record:
 
 def test_the_fastest_split_is_kept() -> None:
     found = rank_splits([run("core", 1900), run("numa", 2100), run("socket", 2000), run("node", 1500)], NODE)
-    kept = choose(found, "mycluster")
+    kept = choose_layout(found, "mycluster")
     assert (kept.name, kept.ranks_per_node, kept.threads) == ("numa", 8, 8)
-    assert text(found, kept).splitlines() == [
+    assert layout_text(found, kept).splitlines() == [
         "a rank      split                           Gflop/s  of best  runs",
         "──────────────────────────────────────────────────────────────────",
         "per numa    8 ranks of 8 threads per node      2100  100.0 %     1",
@@ -35,9 +35,9 @@ def test_the_fastest_split_is_kept() -> None:
 
 def test_of_splits_that_are_as_good_the_one_with_the_fewest_ranks_is_kept() -> None:
     found = rank_splits([run("core", 2100), run("numa", 2090), run("socket", 2080), run("node", 2070)], NODE)
-    kept = choose(found, "mycluster")
+    kept = choose_layout(found, "mycluster")
     assert kept.name == "socket"
-    assert text(found, kept).endswith("kept: a rank per socket (within 1 % of the fastest, with fewer ranks)")
+    assert layout_text(found, kept).endswith("kept: a rank per socket (within 1 % of the fastest, with fewer ranks)")
 
 
 def test_several_runs_count_by_their_median() -> None:
@@ -55,7 +55,7 @@ def test_what_failed_or_was_only_played_does_not_count() -> None:
 
 def test_one_split_is_no_choice() -> None:
     with pytest.raises(RailyardError) as caught:
-        choose(rank_splits([run("core", 2000)], NODE), "mycluster")
+        choose_layout(rank_splits([run("core", 2000)], NODE), "mycluster")
     assert str(caught.value) == (
         "found 1 of at least two ways to split a node's cores among HPL's ranks in the stored runs; measure them: "
         "railyard run --system mycluster --extended -n HplLayout (nodes.hardware with sockets and numa_domains gives "
@@ -80,8 +80,8 @@ STATED = "hpl: {ranks_per_node: 2, threads: 32}"
     ],
 )  # fmt: skip
 def test_a_system_file_keeps_it_and_all_else(before: str, after: str) -> None:
-    kept = choose(rank_splits([run("core", 1000), run("socket", 2000)], NODE), "a")
-    assert keep(before, kept, "a") == after
+    kept = choose_layout(rank_splits([run("core", 1000), run("socket", 2000)], NODE), "a")
+    assert keep_layout(before, kept, "a") == after
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_system_file_keeps_it_and_all_else(before: str, after: str) -> None:
     ],
 )
 def test_a_form_that_it_cannot_change_is_refused(before: str, sentence: str) -> None:
-    kept = choose(rank_splits([run("core", 1000), run("socket", 2000)], NODE), "a")
+    kept = choose_layout(rank_splits([run("core", 1000), run("socket", 2000)], NODE), "a")
     with pytest.raises(RailyardError) as caught:
-        keep(before, kept, "a")
+        keep_layout(before, kept, "a")
     assert str(caught.value) == sentence

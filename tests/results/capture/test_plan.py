@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.results.capture.plan import CaptureRequest, Plan, plan
+from railyard.results.capture import CaptureRequest, Plan, plan
 from railyard.results.record.form import CurveRecord, Record
 from railyard.site.conditions import why_unreadable
 from railyard.site.references.load import References, load_references

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from railyard.results.capture.repeats import FALSE_ALARMS, spread
+from railyard.results.repeats import FALSE_ALARMS, spread
 
 JOBS = tuple(f"j{n}" for n in range(10))
 

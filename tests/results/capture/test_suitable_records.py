@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from railyard.results.capture.repeats import choose_records, is_quick, job_of, too_few, why_not
 from railyard.results.record.form import (
     CurveRecord,
     NodeTraffic,
@@ -15,6 +14,7 @@ from railyard.results.record.form import (
     RuleRecord,
     VerdictRecord,
 )
+from railyard.results.repeats import choose_records, is_quick, job_of, too_few, why_not
 
 Run = Callable[..., Record]
 Bands = Callable[[str, float], tuple[CurveRecord, ...]]

@@ -7,7 +7,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.model import Figure
-from railyard.results.compare.comparison import better_of, compare
+from railyard.results.comparison import better_of, compare
 from railyard.results.record.form import CurveRecord, NodeTraffic, PathProofRecord, RailTraffic, Record
 
 Repeats = Callable[..., tuple[Record, ...]]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.results.compare.shift import finding, shift
+from railyard.results.shift import finding, shift
 
 SLOW = (95.0, 95.2, 94.9, 95.1)
 GOOD = (100.0, 100.2, 99.9, 100.1)

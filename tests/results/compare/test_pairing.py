@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.results.compare.pairing import pair
+from railyard.results.pairing import pair
 from railyard.results.record.form import Record, VerdictRecord
 
 Repeats = Callable[..., tuple[Record, ...]]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from railyard.results.compare.comparison import compare, gate
+from railyard.results.comparison import compare, gate
 from railyard.results.record.form import Record
 
 Repeats = Callable[..., tuple[Record, ...]]

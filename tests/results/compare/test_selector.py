@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.results.compare.pairing import Selector, choose_records, selector
+from railyard.results.pairing import Selector, choose_records, selector
 from railyard.results.record.form import Record
 
 

@@ -7,7 +7,7 @@ import random
 import pytest
 from scipy.stats import mannwhitneyu
 
-from railyard.results.compare.shift import arrangements, fewest, interval_rank, shift
+from railyard.results.shift import arrangements, fewest, interval_rank, shift
 
 # Permeability of human chorioamnion, at term and at 12 to 26 weeks: the example of Hollander and Wolfe, section 4.1.
 TERM = (0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46)

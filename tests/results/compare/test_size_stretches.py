@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from railyard.results.compare.shift import stretches
+from railyard.results.shift import stretches
 
 SIZES = tuple(2**n for n in range(20))
 

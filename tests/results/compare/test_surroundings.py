@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from railyard.results.compare.pairing import differences, not_the_fabric_alone, settings
+from railyard.results.pairing import differences, not_the_fabric_alone, settings
 from railyard.results.record.form import NodeGroup, Record
 
 Made = Callable[..., Record]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from railyard.results.history.changes import JudgedSeries, judge, nodes_told
-from railyard.results.history.series import series_of
+from railyard.results.history import JudgedSeries, judge, nodes_told
 from railyard.results.record.form import Record
+from railyard.results.series import series_of
 
 Row = Callable[..., list[float]]
 Made = Callable[..., tuple[Record, ...]]

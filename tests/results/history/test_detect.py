@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from railyard.results.history.changes import FEWEST, LEAST_RUNS, MOST_RUNS, steps
+from railyard.results.history import FEWEST, LEAST_RUNS, MOST_RUNS, steps
 
 Row = Callable[..., list[float]]
 

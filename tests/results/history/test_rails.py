@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from railyard.results.history.changes import judge, rail_words
-from railyard.results.history.series import series_of
+from railyard.results.history import judge, rail_words
 from railyard.results.record.form import (  # fmt: skip
     NodeTraffic,
     PathProofRecord,
@@ -12,6 +11,7 @@ from railyard.results.record.form import (  # fmt: skip
     Suspect,
     VerdictRecord,
 )
+from railyard.results.series import series_of
 from tests.results.history.conftest import MADE, noisy
 
 Made = Callable[..., tuple[Record, ...]]

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from railyard.benchmarks.model import Figure
-from railyard.results.history.series import node_words, nodes_of, series_of
 from railyard.results.record.form import CurveRecord, Record, VerdictRecord
+from railyard.results.series import node_words, nodes_of, series_of
 
 Day = Callable[..., Record]
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from railyard.benchmarks.model import Figure
-from railyard.results.compare.comparison import as_json as comparison_json
-from railyard.results.compare.comparison import compare
-from railyard.results.compare.comparison import text as comparison_text
+from railyard.results.comparison import as_json as comparison_json
+from railyard.results.comparison import compare
+from railyard.results.comparison import text as comparison_text
 from railyard.results.exports import csv_text
 from railyard.results.record.form import CurveRecord, Record
 from railyard.results.relations import costs_of_run, judge
+from railyard.results.report.files import junit
 from railyard.results.report.html import html_report
-from railyard.results.report.junit import junit
 from railyard.results.report.svg import signatures
 from railyard.results.report.terminal import markdown, text_report
 from railyard.results.store.query import detail_lines

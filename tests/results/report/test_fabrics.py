@@ -6,7 +6,7 @@ import pytest
 
 from railyard.benchmarks.model import Figure
 from railyard.results.record.form import CurveRecord, LimitRecord, Record
-from railyard.results.report.evidence import FabricNumber, fabric_numbers
+from railyard.results.report.overview import FabricNumber, fabric_numbers
 from tests.made.records import made_record
 
 

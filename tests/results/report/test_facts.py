@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.results.report.evidence import facts, node_names, shown_time
+from railyard.results.report.overview import facts, node_names, shown_time
 from tests.made.records import made_record
 
 RUN = ("Run", "20261121T060000Z-ab12")

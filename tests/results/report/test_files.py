@@ -13,7 +13,7 @@ from railyard.cli.main import main
 from railyard.results.record.file import append_record
 from railyard.results.record.form import Record
 from railyard.results.report.files import read_results, write_format, write_report, write_reports
-from railyard.results.report.matrix import cell_json
+from railyard.results.report.overview import cell_json
 from railyard.results.store.index import final
 from railyard.site.matrix import Cell
 

@@ -1,7 +1,7 @@
 """Records of many runs by test: the newest counts, and a failure in the newest run comes before a later pass."""
 
 from railyard.results.record.form import Record
-from railyard.results.report.evidence import bases
+from railyard.results.report.overview import bases
 from railyard.results.report.spread import are_repeats, histories
 
 

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from railyard.results.record.form import Record
-from railyard.results.report.junit import junit
+from railyard.results.report.files import junit
 from railyard.site.matrix import Cell
 from railyard.site.test_id import TestId
 

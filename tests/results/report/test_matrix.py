@@ -6,7 +6,7 @@ import pytest
 
 from railyard.base.errors import InputError
 from railyard.results.record.form import Record
-from railyard.results.report.matrix import cell_words, matrix, read_cells
+from railyard.results.report.overview import cell_words, matrix, read_cells
 from railyard.site.matrix import Cell
 from railyard.site.test_id import TestId
 

@@ -2,7 +2,7 @@
 
 from railyard.results.record.form import Record
 from railyard.results.report.html import html_report
-from railyard.results.report.matrix import cell_words, matrix
+from railyard.results.report.overview import cell_words, matrix
 from railyard.results.report.summary import row
 from railyard.results.report.terminal import text_report
 from railyard.site.matrix import Cell

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from railyard.benchmarks.model import Figure
-from railyard.results.capture.repeats import why_not
 from railyard.results.record.form import (
     AttemptRecord,
     NodeTraffic,
@@ -15,6 +14,7 @@ from railyard.results.record.form import (
     State,
     Suspect,
 )
+from railyard.results.repeats import why_not
 from railyard.results.report.summary import Row, count_line, judge_overall, row, split, suspect_words
 
 

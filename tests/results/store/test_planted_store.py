@@ -12,11 +12,11 @@ import pytest
 
 from railyard.base.errors import RailyardError, SetupError
 from railyard.results import exports
-from railyard.results.capture.repeats import choose_records
-from railyard.results.compare.comparison import compare
-from railyard.results.history.series import series_of
+from railyard.results.comparison import compare
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import CurveRecord, PathProofRecord, Record, hold_promise
+from railyard.results.repeats import choose_records
+from railyard.results.series import series_of
 from railyard.results.store import query
 from railyard.results.store.exchange import merge
 from railyard.results.store.verify import verify

@@ -13,8 +13,8 @@ from railyard.job import batch
 from railyard.job.client_server import ClientAndServer
 from railyard.job.counters import IDLE, reader_script
 from railyard.job.node_facts import PLACEMENT_SCRIPT, ProcessPlacement
-from railyard.job.testbed_words import WAIT_FOR_TURN
 from railyard.parsers.job_end import JobEnd
+from railyard.provision.testbed.boot import WAIT_FOR_TURN
 from railyard.rfm.checks.groups import Outputs, Start
 from railyard.rfm.checks.measured_run import MeasuredRun
 from railyard.rfm.checks.plan import Plan, plan_check
@@ -33,7 +33,7 @@ FLUX = ROOT / "tests/recordings/flux"
 @pytest.fixture(autouse=True)
 def no_front(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave this machine's priority for measurements out of the words."""
-    monkeypatch.setattr("railyard.job.testbed_words.front", list)
+    monkeypatch.setattr("railyard.provision.testbed.boot.front", list)
 
 
 def plan(site: Site, check: MadeCheck | None = None) -> Plan:

@@ -12,9 +12,9 @@ from typing import Literal
 import pytest
 
 from railyard.base.errors import RailyardError
+from railyard.job.batch import Scheduling
 from railyard.job.launch import Launch
 from railyard.job.probe_job import NodesAsked, limit_words
-from railyard.job.scheduling import Scheduling
 from railyard.parsers.output import ParsedOutput
 from railyard.rfm.checks import probe_places
 from railyard.rfm.checks.node_questions import PingPong

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from railyard.job.launch import Launch
-from railyard.job.testbed_words import AND_KILL_THE_REST, WAIT_FOR_TURN, namespace_words
 from railyard.parsers import imb
 from railyard.parsers.output import ParsedOutput
+from railyard.provision.testbed.boot import AND_KILL_THE_REST, WAIT_FOR_TURN, namespace_words
 from railyard.provision.testbed.scripts import CLUSTER, enter_script
 from railyard.results.record.form import Suspect
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE
@@ -26,7 +26,7 @@ from railyard.site.site import Site
 from railyard.stacks import ask
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
-from railyard.verdict.rules.model import Job
+from railyard.verdict.rule_model import Job
 from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY
 from railyard.verdict.wording import blame as blame_words
 from railyard.verdict.wording import path as path_words
@@ -53,7 +53,7 @@ def nothing(text: str) -> ParsedOutput:
 @pytest.fixture
 def prober(tmp_path: Path, virtual: Site, monkeypatch: pytest.MonkeyPatch) -> Probers:
     """Return a maker of a prober whose nodes are this machine: each probe is this shell script, with NODES and RAIL."""
-    monkeypatch.setattr("railyard.job.testbed_words.front", list)
+    monkeypatch.setattr("railyard.provision.testbed.boot.front", list)
     home = tmp_path / "home"
     enter = enter_script(home, CLUSTER)
     enter.parent.mkdir(parents=True)

@@ -7,7 +7,7 @@ from reframe.core.exceptions import SpawnedProcessError, what
 
 from railyard.results.record.form import Record, RuleRecord, State, VerdictRecord
 from railyard.rfm.run.output import RanCase
-from railyard.rfm.run.reconcile import none_began, settle
+from railyard.rfm.run.reframe import none_began, settle
 from railyard.site.test_id import TestId, of_name
 from tests.made.records import made_record
 

@@ -8,7 +8,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.base.paths import REHEARSAL_VARIABLE
-from railyard.provision.spack.prepare import Getting
+from railyard.provision.spack.bootstrap import Getting
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE
 from railyard.rfm.run.requirements import ask, ask_for_scripts, note, why_unfit
 from railyard.site.references.load import references_of

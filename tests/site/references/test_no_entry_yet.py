@@ -6,8 +6,8 @@ import pytest
 
 from railyard.base.errors import InputError
 from railyard.cluster.detect.system_text import references_text
-from railyard.results.capture.plan import CapturedEntry, with_entries
-from railyard.results.capture.repeats import Group
+from railyard.results.capture import CapturedEntry, with_entries
+from railyard.results.repeats import Group
 from railyard.site.references.load import references_of
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System

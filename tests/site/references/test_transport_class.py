@@ -6,7 +6,7 @@ import pytest
 
 from railyard.base.errors import InputError
 from railyard.base.wording import IMPOSSIBLE
-from railyard.benchmarks.gpu.possible import Row, judge
+from railyard.benchmarks.gpu_collectives import JudgedRow, judge_possible
 from railyard.hardware.gpu_nodes import Shape
 from railyard.site.references.transport_class import classes, figures, find_class, load_class
 
@@ -97,8 +97,8 @@ def test_what_was_published_as_passed_and_cannot_be_is_kept_as_a_bad_case() -> N
     for number in bad:
         assert number.nodes is not None
         for _, size, value in figures(number):
-            row = Row(value * 1000, size)
-            assert judge(number.collective, Shape(found.has, number.nodes), row).state == "impossible"
+            row = JudgedRow(value * 1000, size)
+            assert judge_possible(number.collective, Shape(found.has, number.nodes), row).state == "impossible"
 
 
 REFUSED = (

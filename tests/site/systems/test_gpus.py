@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import InputError
-from railyard.benchmarks.gpu.possible import bound
+from railyard.benchmarks.gpu_collectives import busbw_bound
 from railyard.hardware.gpu_nodes import Shape
 from railyard.site.gpu_shape import gpu_node
 from railyard.site.references.lint import findings
@@ -56,7 +56,7 @@ def test_a_systems_gpus_are_the_shape_that_physics_asks_for(tmp_path: Path) -> N
     assert node is not None
     shape = Shape(node, 2, None)
     assert shape.ranks == 16
-    found = bound("all_reduce", "ring", shape)
+    found = busbw_bound("all_reduce", "ring", shape)
     assert found.limited_by == "NIC"
     # four NICs of 50 GB/s; 4096/4122 of this is payload
     assert found.busbw_mb_s == pytest.approx(4 * 50_000 * 4096 / 4122)
@@ -70,7 +70,7 @@ def test_slots_that_hold_the_nics_back_are_seen(tmp_path: Path) -> None:
     system = load_system(write(tmp_path, GPUS))
     node = gpu_node(system, "old")
     assert node is not None
-    assert bound("all_gather", "ring", Shape(node, 4, None)).limited_by == "slot"
+    assert busbw_bound("all_gather", "ring", Shape(node, 4, None)).limited_by == "slot"
 
 
 def test_a_system_without_gpus_has_no_shape(tmp_path: Path) -> None:

@@ -7,8 +7,7 @@ from reframe.core import backends
 from reframe.core.exceptions import ConfigError
 from reframe.core.modules import ModulesSystem
 
-from railyard.rfm.pbs import IN_CHUNKS, IN_TOTALS
-from railyard.rfm.sge import IN_SLOTS
+from railyard.rfm.schedulers import IN_CHUNKS, IN_SLOTS, IN_TOTALS
 from railyard.site.systems.jobs import LAUNCHERS, MODULES_SYSTEMS, SCHEDULERS
 
 

@@ -6,8 +6,7 @@ import pytest
 
 from railyard.base.bounds import GPU_FLOOR_FROM, GPU_FLOOR_NODES, GPU_FLOOR_SHARE
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.gpu.collectives import COLLECTIVES
-from railyard.benchmarks.gpu.possible import bounds, own_nics
+from railyard.benchmarks.gpu_collectives import COLLECTIVES, busbw_bounds, own_nics
 from railyard.hardware.gpu_nodes import Shape
 from railyard.parsers import nccl
 from railyard.site.references.transport_class import classes, figures, find_class
@@ -130,7 +129,7 @@ def test_all_that_was_published_of_healthy_nodes_is_above_the_floor() -> None:
             if COLLECTIVES[number.collective].rooted:
                 continue
             shape = Shape(node, number.nodes)
-            bound = own_nics(number.collective, shape) or bounds(number.collective, shape)[0]
+            bound = own_nics(number.collective, shape) or busbw_bounds(number.collective, shape)[0]
             for _, size, value in figures(number):
                 if size is None or size >= GPU_FLOOR_FROM.value:
                     least, count = min(least, value * 1000 / bound.busbw_mb_s), count + 1

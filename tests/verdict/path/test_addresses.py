@@ -2,7 +2,7 @@
 
 from railyard.job.counters import Addresses, Neighbour, NodeCounters
 from railyard.verdict.path.ports import find_conflicts
-from railyard.verdict.path.result import Conflict
+from railyard.verdict.rule_model import Conflict
 from railyard.verdict.wording import path as path_words
 
 #: Hardware addresses of vn1, vn2, and of a third machine.

@@ -8,8 +8,8 @@ import pytest
 from railyard.job.counters import DeviceCounters, Direction, NodeCounters
 from railyard.results.record.form import Suspect
 from railyard.verdict.path.proof import judge
-from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import SHORT, NodeTraffic, Plan
+from railyard.verdict.rule_model import PathProof
 from railyard.verdict.wording import NOT_PROVEN
 
 MB = 1_000_000

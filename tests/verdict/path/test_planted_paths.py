@@ -8,8 +8,8 @@ import pytest
 
 from railyard.job.counters import Bond, DeviceCounters, Direction, NodeCounters
 from railyard.verdict.path.proof import judge
-from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan
+from railyard.verdict.rule_model import PathProof
 from railyard.verdict.wording import IDLE_SECOND, NOT_INTENDED
 from railyard.verdict.wording import path as path_words
 from railyard.verdict.wording.path import counters_not_found

@@ -10,8 +10,8 @@ from railyard.job.counters import NodeCounters
 from railyard.site.systems.model import Fabric
 from railyard.verdict.path.ports import sends_again
 from railyard.verdict.path.proof import judge
-from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan
+from railyard.verdict.rule_model import PathProof
 from railyard.verdict.wording import ports as port_words
 from railyard.verdict.wording.ports import grew, miscount, no_bond
 from tests.made.sysfs import Tree, write

@@ -11,8 +11,8 @@ from railyard.base.json_codec import encode
 from railyard.job.counters import DeviceCounters, Direction, NodeCounters
 from railyard.results.record.form import Suspect, with_shares
 from railyard.verdict.path.proof import judge
-from railyard.verdict.path.result import PathProof, not_judged
 from railyard.verdict.path.traffic import NodeTraffic, Plan, ShareRange, share_range
+from railyard.verdict.rule_model import PathProof, path_not_judged
 from railyard.verdict.wording import NOT_PROVEN, ports
 from railyard.verdict.wording import path as path_words
 from railyard.verdict.wording.path import (
@@ -421,7 +421,7 @@ def test_a_plan_without_rails_or_traffic_is_not_proven() -> None:
     assert judge(on_one(188), replace(ONE, rails={})).sentence == (
         f"{NOT_PROVEN}the run has no rail that it should use"
     )
-    assert not_judged("one node only").sentence == "path not judged: one node only"
+    assert path_not_judged("one node only").sentence == "path not judged: one node only"
 
 
 def test_the_range_of_a_rails_share() -> None:

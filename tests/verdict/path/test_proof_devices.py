@@ -9,8 +9,8 @@ import pytest
 from railyard.job.counters import DeviceCounters, Direction, NodeCounters
 from railyard.results.record.form import Suspect
 from railyard.verdict.path.proof import judge
-from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan
+from railyard.verdict.rule_model import PathProof
 from railyard.verdict.wording import NOT_PROVEN, ports
 from railyard.verdict.wording.path import (
     carried_part,

@@ -4,7 +4,7 @@ import pytest
 
 from railyard.stacks import ask
 from railyard.verdict.path.proof import LONGEST, LogDevices, compared_with_log, read_log
-from railyard.verdict.path.result import PathProof
+from railyard.verdict.rule_model import PathProof
 from railyard.verdict.wording import NOT_INTENDED, NOT_PROVEN
 
 DEVICES = ("hsn0", "hsn1", "eth0")

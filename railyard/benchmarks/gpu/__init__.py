@@ -1,1 +1,0 @@
-"""The physics of collectives between GPUs: what each NIC and GPU must carry, and which bandwidth is possible."""

@@ -1,1 +1,0 @@
-"""Figures over time: where each changed its level, how sure that is, and what else changed at that time."""
