@@ -195,7 +195,7 @@ CXI = _without_mpi(
             proof=Proof(
                 (), r"CXI RDMA Write Bandwidth Test", "a client prints the test's name; only the counters prove it"
             ),
-            knobs=ofi.PROVIDER_KNOBS["cxi"],
+            knobs=ofi.KNOBS["cxi"],
         ),
     },
     not_built="cxi_write_bw must have the same release as the site's Slingshot host software",

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from railyard.stacks import ofi, ucx
+from railyard.stacks import ofi, psm, ucx
 from railyard.stacks.model import Launch, Memories, Proof, Setting, Spread, Stack, VersionProgram, Way
 
 _REFERENCE = "Intel MPI Library Developer Reference for Linux 2021"
@@ -64,9 +64,9 @@ _TCP = Way(
                 ),
             ),
         ),
-        ofi.psm3_round_robin("sockets", _provider("psm3")),
+        psm.psm3_round_robin("sockets", _provider("psm3")),
         # Not with I_MPI_MULTIRAIL, which sees one NIC on tcp.
-        ofi.psm3_nic_per_rank("sockets", _provider("psm3")),
+        psm.psm3_nic_per_rank("sockets", _provider("psm3")),
     ),
     cannot={
         "striping": "Intel MPI over OFI tcp takes two interfaces and silently uses one. PSM3 over sockets uses both "
@@ -130,7 +130,7 @@ _ROCE = Way(
             ucx.RDMA_STRIPING.threshold_bytes,
             max_rails=ucx.MAX_RAILS,
         ),
-        ofi.psm3_round_robin("verbs", _provider("psm3")),
+        psm.psm3_round_robin("verbs", _provider("psm3")),
         Spread("nic-per-rank", _NIC_PER_RANK.threshold, (*_MLX_LINES, _MULTIRAIL), proof=_NIC_PINNING),
     ),
     proof=ucx.PROOF,
@@ -190,11 +190,11 @@ INTELMPI = Stack(
         "opa": Way(
             transport="OFI psm2",
             settings=(_FABRICS, _provider("psm2", "documented to 2021.18 (2021.19 no longer brings PSM2)")),
-            spreads=(ofi.PSM2_SINGLE, ofi.PSM2_STRIPING),
-            cannot={"round-robin": ofi.PSM2_NO_ROUND_ROBIN, "nic-per-rank": ofi.PSM2_NO_NIC_PER_RANK},
+            spreads=(psm.PSM2_SINGLE, psm.PSM2_STRIPING),
+            cannot={"round-robin": psm.PSM2_NO_ROUND_ROBIN, "nic-per-rank": psm.PSM2_NO_NIC_PER_RANK},
             proof=_provider_proof("psm2"),
-            knobs=ofi.PSM2_KNOBS,
-            memories=ofi.PSM_NO_MEMORIES,
+            knobs=psm.PSM2_KNOBS,
+            memories=psm.NO_MEMORIES,
         ),
         "slingshot": "Intel MPI has no cxi provider, and its guide (OFI Providers Support) names none: use "
         "craympich, openmpi or mpich.",
@@ -208,7 +208,7 @@ INTELMPI = Stack(
             spreads=(Spread("single", "one rail: nothing is split"), _NIC_PER_RANK),
             cannot={"striping": _EFA_ONE, "round-robin": _EFA_ONE},
             proof=_provider_proof("efa"),
-            knobs=ofi.PROVIDER_KNOBS["efa"],
+            knobs=ofi.KNOBS["efa"],
             memories={"cuda": _OFFLOAD, "rocm": _NO_ROCM},
         ),
     },

@@ -170,7 +170,7 @@ def _plugin(provider: str, devices: Setting) -> Way:
             "each process prints `NET/OFI Selected provider is …`; it does not name the devices; only the "
             "counters prove which ones",
         ),
-        knobs=ofi.PROVIDER_KNOBS[provider],
+        knobs=ofi.KNOBS[provider],
     )
 
 

@@ -1,16 +1,9 @@
-"""Open MPI, and the libraries made from it: NVIDIA's HPC-X, IBM Spectrum MPI and Fujitsu MPI: launcher and ways.
-
-Open MPI, and NVIDIA's HPC-X, which is Open MPI with UCX and HCOLL: launcher and ways.
-
-IBM Spectrum MPI: Open MPI with IBM's own layer (PAMI) over InfiniBand. Never run by us.
-
-Fujitsu MPI: Open MPI on the Tofu interconnect. It is only recognised, since no kind of fabric here is Tofu.
-"""
+"""Open MPI, and NVIDIA's HPC-X, which is Open MPI with UCX and HCOLL: launcher and ways."""
 
 from collections.abc import Mapping
 
-from railyard.stacks import ofi, ucx
-from railyard.stacks.model import MEMORIES, Knob, Launch, Proof, Setting, Spread, Stack, VersionProgram, Way, silent
+from railyard.stacks import ofi, psm, ucx
+from railyard.stacks.model import Launch, Proof, Setting, Spread, Stack, VersionProgram, Way
 
 _TCP_BTL = "github.com/open-mpi/ompi v4.1.4 opal/mca/btl/tcp/btl_tcp_component.c"
 _TCP_DOCS = "docs.open-mpi.org v5.0.x tuning-apps/networking/tcp"
@@ -151,7 +144,7 @@ def _ofi_way(provider: str, transport: str, devices: Setting) -> Way:
         ),
         cannot={"striping": _ONE_DOMAIN, "round-robin": _ONE_DOMAIN},
         proof=ofi.PROVIDER_PROOF[provider],
-        knobs=ofi.PROVIDER_KNOBS[provider],
+        knobs=ofi.KNOBS[provider],
         memories={"cuda": (), "rocm": _ROCM_OVER_OFI},
     )
 
@@ -226,11 +219,11 @@ OPENMPI = Stack(
                 _mca("pml", "cm", "the matching layer over PSM2", "documented for 4.1 and 5.0", _OFI_DOCS),
                 _mca("mtl", "psm2", "PSM2 drives Omni-Path's cards", "documented for 4.1 and 5.0", _OFI_DOCS),
             ),
-            spreads=(ofi.PSM2_SINGLE, ofi.PSM2_STRIPING),
-            cannot={"round-robin": ofi.PSM2_NO_ROUND_ROBIN, "nic-per-rank": ofi.PSM2_NO_NIC_PER_RANK},
-            proof=ofi.PSM2_PROOF,
-            knobs=ofi.PSM2_KNOBS,
-            memories=ofi.PSM_NO_MEMORIES,
+            spreads=(psm.PSM2_SINGLE, psm.PSM2_STRIPING),
+            cannot={"round-robin": psm.PSM2_NO_ROUND_ROBIN, "nic-per-rank": psm.PSM2_NO_NIC_PER_RANK},
+            proof=psm.PSM2_PROOF,
+            knobs=psm.PSM2_KNOBS,
+            memories=psm.NO_MEMORIES,
         ),
         "slingshot": _ofi_way("cxi", "mtl/ofi over cxi", ofi.CXI_DEVICES),
         "efa": _ofi_way("efa", "mtl/ofi over efa", ofi.EFA_DEVICES),
@@ -311,134 +304,4 @@ HPCX = Stack(
     },
 )
 
-
-_GUIDE = "docs.olcf.ornl.gov systems/summit_user_guide, Spectrum MPI tunings needed for maximum bandwidth"
-_IBM = "www.ibm.com/docs/en/SSZTET_EOS/eos/guide_101.pdf, IBM Spectrum MPI 10.1 User's Guide"
-_VERSION = "documented for 10.1 to 10.4, never run"
-
-
-def _pami(name: str, value: str, why: str) -> Setting:
-    return Setting(f"PAMI_{name}", value, why, _VERSION, _GUIDE)
-
-
-_UNKNOWN = "no documentation at hand names PAMI's variable for it"
-_KNOBS: Mapping[str, Knob] = {
-    "gid_index": _UNKNOWN,
-    "traffic_class": _UNKNOWN,
-    "service_level": _UNKNOWN,
-}
-
-_PAMI = Way(
-    transport="PAMI over verbs",
-    settings=(
-        _pami("IBV_ADAPTER_AFFINITY", "1", "ranks of the first socket take the first list of cards, others the second"),
-        _pami("IBV_DEVICE_NAME", "{ports}", "cards and ports (mlx5_0:1) for ranks of the first socket"),
-        _pami("IBV_DEVICE_NAME_1", "{ports}", "the same cards for ranks of the second socket"),
-    ),
-    spreads=(
-        Spread("single", "one rail: nothing is split", (_pami("ENABLE_STRIPING", "0", "one card for a message"),)),
-        Spread(
-            "striping",
-            "one message goes over all cards of the list; the guide states no size from which it does",
-            (_pami("ENABLE_STRIPING", "1", "all cards of the list; the default is one, for the least latency"),),
-        ),
-    ),
-    cannot={
-        "round-robin": "the guide has only striping over all cards, or one card: use striping.",
-        "nic-per-rank": "the guide has no setting for it: sites give each rank its PAMI_IBV_DEVICE_NAME by a script.",
-    },
-    proof=silent("Spectrum MPI"),
-    knobs=_KNOBS,
-    memories=dict.fromkeys(
-        MEMORIES, "its launcher needs -gpu for messages in the memory of GPUs, which was not tried and is not given"
-    ),
-)
-
-SPECTRUMMPI = Stack(
-    title="IBM Spectrum MPI",
-    version_pattern=r"^IBM Spectrum MPI",
-    told_apart="it is an Open MPI, and may print Open MPI's words too",
-    also_prints=("openmpi", "hpcx"),
-    # github.com/mpi4py/mpi4py src/lib-mpi/compat/openmpi.h (OMPI_MAJOR_VERSION >= 10)
-    sonames=("libmpi_ibm.so.*",),
-    spack_package="spectrum-mpi",
-    module=r"(?:spectrum-mpi|smpi)",
-    local_rank_variables=("OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"),
-    launches=(
-        Launch(
-            since=10,
-            program="mpirun",
-            hosts=("-H", "{host_slots}"),
-            ranks=("-np", "{ranks}"),
-            ranks_per_node=(),
-            agent="how its mpirun is given another agent than ssh was not found in its guide",
-            network="its start-up network was not found in its guide",
-            share_cores=("-aff", "off"),
-            cores_a_rank=("--map-by", "slot:PE={cores}", "--bind-to", "core"),
-            forward=("-x", "{name}={value}"),
-            version=_VERSION,
-            source=f"{_IBM}, mpirun options",
-        ),
-    ),
-    srun_mpi="pmix",
-    ways={
-        "tcp": "how its TCP is given an interface was not found in its guide: use openmpi.",
-        "ib": _PAMI,
-        "roce": "its guide describes PAMI over InfiniBand, and says nothing about RoCE: use openmpi.",
-        "opa": "its guide describes PAMI over InfiniBand, and nothing for Omni-Path: use openmpi or intelmpi.",
-        "slingshot": "its guide describes PAMI over InfiniBand, and nothing for Slingshot: use craympich.",
-        "efa": "its guide describes PAMI over InfiniBand, and nothing for EFA: use openmpi or mpich.",
-    },
-    not_built="IBM distributes only its binaries: install it, or use the site's module",
-)
-
-
-_REVIEW = "www.fujitsu.com/global/about/resources/publications/technicalreview/2020-03/article07.html"
-_FUJITSU_VERSION = "documented for 4.0.1, never run"
-_TOFU = "Fujitsu MPI is described on the Tofu interconnect, which is no kind of fabric of a system's file"
-
-FUJITSUMPI = Stack(
-    title="Fujitsu MPI",
-    # "FUJITSU MPI Library 4.0.0 (4.0.1fj4.0.0)": github.com/JuliaParallel/MPI.jl lib/MPIPreferences
-    version_pattern=r"^FUJITSU MPI Library",
-    told_apart="nothing else prints FUJITSU MPI",
-    also_prints=("openmpi", "hpcx"),
-    sonames=("libmpi.so*",),
-    spack_package="fujitsu-mpi",
-    module=r"(?:fujitsu-mpi|tcsds)",
-    local_rank_variables=("OMPI_COMM_WORLD_LOCAL_RANK",),
-    launches=(
-        Launch(
-            since=4,
-            program="mpiexec",
-            # Its job manager (PJM) gives a job its nodes; the output of each rank goes to the file after -of.
-            hosts=(),
-            ranks=("-n", "{ranks}"),
-            ranks_per_node=(),
-            agent="its job manager (PJM) starts the ranks, and takes no remote agent",
-            network="its job manager (PJM) starts the ranks, over a network of its own",
-            share_cores=(),
-            cores_a_rank=(),
-            forward=("-x", "{name}={value}"),
-            version=_FUJITSU_VERSION,
-            source=_REVIEW,
-        ),
-    ),
-    srun_mpi="none",
-    ways={
-        "tcp": f"{_TOFU}: use openmpi or mpich.",
-        "ib": f"{_TOFU}: use openmpi, or declare yours with its variables (like: openmpi).",
-        "roce": f"{_TOFU}: use openmpi or mpich.",
-        "opa": f"{_TOFU}: use openmpi or intelmpi.",
-        "slingshot": f"{_TOFU}: use craympich.",
-        "efa": f"{_TOFU}: use openmpi or mpich.",
-    },
-    not_built="Fujitsu distributes only its binaries: install it, or use the site's module",
-)
-
-STACKS: Mapping[str, Stack] = {
-    "openmpi": OPENMPI,
-    "hpcx": HPCX,
-    "spectrummpi": SPECTRUMMPI,
-    "fujitsumpi": FUJITSUMPI,
-}
+STACKS: Mapping[str, Stack] = {"openmpi": OPENMPI, "hpcx": HPCX}
