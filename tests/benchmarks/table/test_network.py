@@ -10,7 +10,7 @@ import pytest
 
 from railyard.base.wording import IMPOSSIBLE
 from railyard.benchmarks.table.micro import find
-from railyard.benchmarks.table.network import ENTRIES, HPCC, NETWORK_LOAD_TEST, NETWORK_TEST
+from railyard.benchmarks.table.network import HPCC, NETWORK_LOAD_TEST, NETWORK_TEST
 from railyard.parsers import PARSERS
 from railyard.site.references.load import References
 from railyard.site.references.model import Entry
@@ -224,7 +224,7 @@ def test_a_floor_of_a_ring_is_judged(ran: Run, virtual: Site) -> None:
     assert said(ran(HPCC, site=with_reference(virtual, **fields, floor=38.0)))[:2] == ("fail", 5)
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.key)
+@pytest.mark.parametrize("entry", [find(key) for key in FILES], ids=lambda entry: entry.key)
 def test_no_class_floor_of_a_link_and_no_other_metrics_name(entry: Any, virtual: Site) -> None:
     names = [metric.name for metric in entry.metrics]
     assert len(set(names)) == len(names)
