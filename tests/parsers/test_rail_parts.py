@@ -6,9 +6,9 @@ import pytest
 
 from railyard.benchmarks import metrics
 from railyard.benchmarks.moved_bytes import MovedBytes, moved_by
-from railyard.parsers import fabtests, iperf3, netpipe, perftest
+from railyard.parsers import fabtests, iperf3, netpipe, osu, perftest
 from railyard.parsers.output import ParsedOutput, ParseError, Remark
-from railyard.parsers.rail_parts import parse
+from railyard.parsers.rail_parts import NEXT_LAUNCH, parse
 from railyard.provision.replay.texts import OutputPlan, text_of
 
 
@@ -137,3 +137,59 @@ def test_more_rails_than_any_node_has_are_refused_and_not_read_one_by_one() -> N
         ParseError, match=r"line 257: found '# railyard: rail hsn0', expected at most 256 rails' outputs"
     ):
         parse("# railyard: rail hsn0\n" * 100_000, perftest.parse)
+
+
+SMALL = made("osu/osu_bw", (1.0, 2.0), (1, 2))
+LARGE = made("osu/osu_bw", (3.0, 4.0), (4, 8))
+
+
+def of_launches(*texts: str) -> str:
+    return f"{NEXT_LAUNCH}\n".join(texts)
+
+
+def test_two_launches_are_one_table_from_small_to_large_messages() -> None:
+    (small,), (large,) = osu.parse(SMALL).tables, osu.parse(LARGE).tables
+    found = parse(of_launches(SMALL, LARGE), osu.parse)
+    (both,) = found.tables
+    assert both.rows == (*small.rows, *large.rows) and both.column("size") == (1, 2, 4, 8)
+    assert (both.line, both.complete, found.failures) == (small.line, True, ())
+    assert metrics.curves(both, "osu/osu_bw")[0].sizes == (1, 2, 4, 8)
+
+
+def test_an_output_of_one_launch_is_read_as_before() -> None:
+    assert parse(SMALL, osu.parse) == osu.parse(SMALL)
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "said"),
+    [
+        (SMALL, SMALL, "the launches of one run measured the same sizes: found 1 B after 2 B, expected larger ones"),
+        (LARGE, SMALL, "the launches of one run measured the same sizes: found 1 B after 8 B, expected larger ones"),
+        (
+            SMALL, made("osu/osu_bibw", (3.0, 4.0), (4, 8)),
+            "the launches of one run differ in their benchmark: found osu_bibw, expected osu_bw",
+        ),
+        (
+            SMALL, LARGE.replace("Test v", "Test v9"),
+            "the launches of one run differ in their version: found 97.4, expected 7.4",
+        ),
+        (SMALL, LARGE * 2, "the launches' tables differ"),
+    ],
+)  # fmt: skip
+def test_launches_that_are_not_of_one_run_are_a_failure(first: str, then: str, said: str) -> None:
+    found = parse(of_launches(first, then), osu.parse)
+    assert [failure.text for failure in found.failures] == [said]
+    assert all(not table.complete for table in found.tables) or said.endswith("differ")
+
+
+def test_a_launch_that_printed_nothing_of_its_tool_is_a_failure_with_its_line() -> None:
+    found = parse(of_launches(SMALL, "\nnothing\n"), osu.parse)
+    (failure,) = found.failures
+    assert failure.line == SMALL.count("\n") + 3 and failure.text.endswith("for launch 2 of 2")
+    with pytest.raises(ParseError, match="for launch 1 of 2"):
+        parse(of_launches("nothing\n", "nothing\n"), osu.parse)
+
+
+def test_there_are_at_most_four_launches() -> None:
+    with pytest.raises(ParseError, match="at most 4 launches' outputs"):
+        parse(of_launches(*[SMALL] * 5), osu.parse)
