@@ -99,12 +99,12 @@ def test_before_a_run_ft_should_bring_what_it_must_and_ep_nothing() -> None:
         # 2 x 1 ranks of 12 x 12 x 12 points: one neighbour, whose 12 x 12 points of a face give 5 + 10 numbers
         ("lu", run_of("S", 2), 50, 8 * 15 * 144),
         ("lu", run_of("S", 4), 50, 2 * 8 * 15 * 72),
-        # 1 x 1 x 2 ranks of 32^3 points: both faces from the same neighbour, three times, and a third of that below
-        ("mg", run_of("S", 2), 4, 3 * 4 / 3 * 2 * 8 * 32 * 32),
-        ("mg", run_of("S", 8), 4, 3 * 4 / 3 * 3 * 2 * 8 * 16 * 16),
-        # two cells of 6^3 points per rank; each axis: 10 and 30 numbers per point of a face forth, 10 and 5 back
-        ("bt", run_of("S", 4), 60, 3 * 8 * 36 * (10 + 30 + 10 + 5)),
-        ("sp", run_of("S", 4), 100, 3 * 8 * 36 * (10 + 22 + 10 + 10)),
+        # 1 x 1 x 2 ranks of 32 x 32 x 16 points: both faces from the same neighbour, three times on each level
+        ("mg", run_of("S", 2), 4, 3 * 2 * 8 * (34**2 + 18**2 + 10**2 + 6**2 + 4**2)),
+        # two cells of 6^3 points per rank; each axis: 10 numbers per point of a face both ways, then 30 forth and 5
+        # back for the largest cell's face and one more point, or 22 and 10 without the grid's border
+        ("bt", run_of("S", 4), 60, 3 * 8 * (36 * 20 + 49 * 35)),
+        ("sp", run_of("S", 4), 100, 3 * 8 * (36 * 20 + 25 * 32)),
     ],
 )  # fmt: skip
 def test_before_a_run_other_kernels_bring_what_their_loops_send(
