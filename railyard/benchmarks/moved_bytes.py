@@ -44,10 +44,20 @@ class MovedBytes:
 
 @dataclass(frozen=True, slots=True)
 class Repetitions:
-    """How often a tool that prints no repetitions was set to measure each size, and to warm up before it."""
+    """How often a tool that prints no repetitions was set to measure each size, and to warm up before it.
+
+    ``small``: the numbers of the sizes up to ``small_up_to`` bytes, if a launch of their own measured these.
+    """
 
     measured: int
     warm_up: int
+    small: "Repetitions | None" = None
+    small_up_to: int = 0
+
+    def at(self, size: object) -> "Repetitions":
+        """Return the numbers of one size in bytes; what is no size has those of the large ones."""
+        is_small = isinstance(size, int) and size <= self.small_up_to
+        return self.small if is_small and self.small is not None else self
 
 
 def pairs_of(table: Table, key: str) -> int:
@@ -110,7 +120,13 @@ def repetitions_of(table: Table, told: Repetitions | None) -> tuple[int, ...] | 
         printed = table.column(name)
         counts = tuple(count for count in printed if isinstance(count, int) and not isinstance(count, bool))
         return counts if len(counts) == len(printed) else None
-    return None if told is None else (told.measured,) * len(table.rows)
+    return None if told is None else _told_of(table, told)
+
+
+def _told_of(table: Table, told: Repetitions) -> tuple[int, ...]:
+    """Return how often a tool was set to measure each row of a table."""
+    sizes = table.column("size") if "size" in table.columns else (None,) * len(table.rows)
+    return tuple(told.at(size).measured for size in sizes)
 
 
 def moved_by(
@@ -140,10 +156,11 @@ def moved_by(
     pairs = rails * max(1, pairs_of(table, key) // node_pairs)
     least, most = MovedBytes(0, 0), MovedBytes(0, 0)
     bounded = True
-    tool, warm_up = tool_of(find(key).tool), None if told is None else told.warm_up
+    tool = tool_of(find(key).tool)
     for size, repetitions in zip(table.column("size"), counts, strict=True):
         if not isinstance(size, int):
             return None
+        warm_up = None if told is None else told.at(size).warm_up
         surely = tool.at_least(repetitions, warm_up, table.version)
         least += moved_bytes(key, size, surely, window, pairs) or MovedBytes(0, 0)
         upper = moved_at_most(key, size + beside, repetitions, window, pairs, warm_up, table.version)
@@ -173,7 +190,7 @@ def least_moved(
         both = moved_by(table, key, window, told, node_pairs=max(1, nodes // 2))
         return both[0] if both else MovedBytes(0, 0)
     least = find(key).least
-    counts: Sequence[object] | None = None if told is None else (told.measured,) * len(table.rows)
+    counts: Sequence[object] | None = None if told is None else _told_of(table, told)
     if "repetitions" in table.columns:
         counts = table.column("repetitions")
     if least is None or "size" not in table.columns or counts is None:

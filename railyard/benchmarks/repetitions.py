@@ -24,6 +24,15 @@ START_WITHIN_WINDOW = 0.25
 #: Measured: osu_latency 7.4 (GCC 12, -O2), two ranks on one core each of a Xeon of the fourth generation; the user
 #: time of 22 repetitions less that of 2, with `-c` less without, gave 143 MB/s per rank at 1 MiB and 136 at 4 MiB.
 CHECKED_MB_S = 140.0
+#: A run in two launches: the share of its time that the small sizes may take, and the share of the large sizes' bytes
+#: that they may move: small messages say nothing about the split over several rails, which is judged to 5 points. With
+#: it sizes up to 8 KiB are small over EDR and NDR, as for OSU itself (``LARGE_MESSAGE_SIZE`` of its osu_util.h).
+SMALL_SHARE, SMALL_BYTES = 0.25, 0.05
+#: A second launch is worth its start if it has at least so many times the repetitions, at sizes up to at least so many
+#: bytes; OSU itself makes 5 or 10 times as many.
+SMALL_TIMES, SMALL_SIZES = 10, 1 << 10
+#: What the second start takes, in seconds: 0.5 to 2 s of mpirun and srun over four nodes were seen.
+SECOND_START_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +88,18 @@ class Work:
         return total * self.times
 
 
+@dataclass(frozen=True, slots=True)
+class TwoLaunches:
+    """Sizes up to ``small_up_to`` bytes with many repetitions, and all larger ones, each part in a launch of its own.
+
+    Both have the same window.
+    """
+
+    small_up_to: int
+    small: Amounts
+    large: Amounts
+
+
 def seconds_for(rail_mb_s: float, stated: int | None) -> float:
     """Return the time for all sizes, in seconds: as stated; else none over a slow rail, and ``LASTING_S`` otherwise."""
     if stated is not None:
@@ -118,3 +139,32 @@ def fit_repetitions(work: Work, fewest: Amounts, own: Amounts, pace: Pace) -> Am
         else:
             most = middle - 1
     return replace(chosen, repetitions=least, warm_up=warm_ups(least, fewest, own))
+
+
+def fit_two_launches(work: Work, fewest: Amounts, own: Amounts, pace: Pace) -> TwoLaunches | None:
+    """Return how a tool that has one number for all sizes measures them in two launches; None if one is enough.
+
+    In one launch the largest message decides how often the smallest is repeated: 7 windows of 1 B take 0.2 ms over a
+    link of NDR. So the small sizes, as many as fit into ``SMALL_SHARE`` of the time and ``SMALL_BYTES`` of the bytes,
+    are repeated as often as the tool itself would; all others share the rest of the time. Together they take no longer
+    than one launch may.
+    """
+    once = fit_repetitions(work, fewest, own, pace)
+    often = replace(once, repetitions=own.repetitions, warm_up=warm_ups(own.repetitions, fewest, own))
+    if not pace.seconds or SMALL_TIMES * once.repetitions > own.repetitions:
+        return None
+    most_s, sizes = SMALL_SHARE * pace.seconds, work.sizes
+    fitting = [
+        number
+        for number in range(1, len(sizes))
+        if sizes[number - 1] >= SMALL_SIZES
+        and often.repetitions * sum(sizes[:number]) <= SMALL_BYTES * once.repetitions * sum(sizes[number:])
+        and replace(work, sizes=sizes[:number]).seconds(often, pace) <= most_s
+    ]
+    if not fitting:
+        return None
+    small, large = (replace(work, sizes=each) for each in (sizes[: fitting[-1]], sizes[fitting[-1] :]))
+    left_s = max(0.0, pace.seconds - small.seconds(often, pace) - SECOND_START_S)
+    rest = replace(pace, seconds=left_s)
+    of_large = fit_repetitions(large, replace(fewest, window=once.window), replace(own, window=once.window), rest)
+    return TwoLaunches(small.sizes[-1], often, of_large)

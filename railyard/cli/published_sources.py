@@ -21,7 +21,7 @@ from railyard.base.paths import CHECKS, find_home, part
 from railyard.base.wording import count_of
 from railyard.benchmarks.apps import installed_applications
 from railyard.benchmarks.table.applications import installed_name
-from railyard.parsers import output
+from railyard.parsers import rail_parts
 from railyard.parsers.detect import parse
 from railyard.parsers.output import ParsedOutput
 from railyard.provision.replay.form import WORDS, Recording
@@ -92,7 +92,7 @@ def _parse_recording(site: Site, one: Recording, text: str) -> ParsedOutput:
     name = installed_name(one.benchmark)
     if name is not None:
         return installed_applications.parse(text, name, site.system.applications[name])
-    return output.parse_each_rail(text, partial(parse, tool=one.benchmark.partition("/")[0]))
+    return rail_parts.parse(text, partial(parse, tool=one.benchmark.partition("/")[0]))
 
 
 def _as_record(one: Recording, target: Target, found: Judgement) -> Record:

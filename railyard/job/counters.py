@@ -10,7 +10,7 @@ own meter (Cray), or its processors' (RAPL). It is reported and never judged: it
 RAPL leaves out memory, cards and fans.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -312,6 +312,58 @@ def parse(text: str, tag: str, drivers: Mapping[str, str] | None = None) -> Node
         stuck=tuple(facts.stuck),
         memory_kills=facts.growth_of("-", "oom_kills"),
     )
+
+
+def node_of(text: str) -> str:
+    """Return the node that a file of the reader names; empty if it names none."""
+    return next((line.partition(" ")[2] for line in text.splitlines() if line.startswith("node ")), "")
+
+
+def join_ends(first: str, last: str) -> str:
+    """Return one file of two launches of a node: the first file's lines from before its run, and the last file's from
+    after its run. Kernels keep counting, so it has all that the node moved in between.
+
+    The processor time is left out: it is of the reader's own children, which differ in each launch.
+    """
+    if first is last:
+        return first
+    own = [line for line in first.splitlines() if not _is_behind(line)]
+    behind = [line for line in last.splitlines() if _is_behind(line)]
+    kept = [line for line in (*own, *behind) if line.split()[1:3] != ["-", "processors_cs"]]
+    return "".join(f"{line}\n" for line in kept)
+
+
+def join_launches(launches: Sequence[Sequence[str]], tag: str) -> tuple[str, ...]:
+    """Return a file for each node of a run in several launches, in order: as if they were one.
+
+    A launch that left no file never began. If a node's file of an earlier launch is not the run's, or does not say
+    that its command ended well, that file itself is returned: it says what is wrong. A node that is not in each launch
+    that began is left out, for nobody read all of its counters.
+    """
+    begun = [{node_of(text): text for text in texts} for texts in launches if texts]
+    if len(begun) < 2:
+        return tuple(text for of_nodes in begun for text in of_nodes.values())
+    joined = []
+    for node, first in begun[0].items():
+        texts = [of_nodes[node] for of_nodes in begun if node in of_nodes]
+        wrong = next((text for text in texts[:-1] if not _has_ended_well(text, tag)), None)
+        if wrong is not None:
+            joined.append(wrong)
+        elif len(texts) == len(begun):
+            joined.append(join_ends(first, texts[-1]) if _header_problem_of(texts[-1], tag) is None else texts[-1])
+    return tuple(joined)
+
+
+def _is_behind(line: str) -> bool:
+    return line.split(" ", 1)[0] in ("after", "rest", "last", "waited", "end", "refused")
+
+
+def _has_ended_well(text: str, tag: str) -> bool:
+    return _header_problem_of(text, tag) is None and text.endswith("\nend 0\n")
+
+
+def _header_problem_of(text: str, tag: str) -> str | None:
+    return _header_problem(text.partition("\n")[0].split(" ", 3), tag)
 
 
 def by_node(readings: Iterable[NodeCounters], expected: Iterable[str]) -> dict[str, NodeCounters]:

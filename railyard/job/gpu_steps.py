@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from railyard.base.paths import packaged_text
+from railyard.job.counters import join_ends, node_of
 from railyard.job.launch import Launch
 from railyard.job.probe_job import env_words, lists_nodes, printed_so_far, step_words
 from railyard.parsers.gpu_pairs import FOLDER, Step
@@ -157,23 +158,5 @@ def counters_of_nodes(steps: Iterable[EndedStep]) -> tuple[str, ...]:
     of_nodes: dict[str, list[str]] = {}
     for ended in steps:
         for text in ended.counters:
-            node = next((line.split()[1] for line in text.splitlines() if line.startswith("node ")), "")
-            of_nodes.setdefault(node, []).append(text)
-    return tuple(_join_ends(texts[0], texts[-1]) for texts in of_nodes.values())
-
-
-def _join_ends(first: str, last: str) -> str:
-    """Return the first file's lines from before its run, and the last file's lines from after its run.
-
-    The processor time is left out: it is of the reader's own children, which differ in each step.
-    """
-    if first is last:
-        return first
-    own = [line for line in first.splitlines() if not _is_behind(line)]
-    behind = [line for line in last.splitlines() if _is_behind(line)]
-    kept = [line for line in (*own, *behind) if line.split()[1:3] != ["-", "processors_cs"]]
-    return "".join(f"{line}\n" for line in kept)
-
-
-def _is_behind(line: str) -> bool:
-    return line.split(" ", 1)[0] in ("after", "rest", "last", "waited", "end", "refused")
+            of_nodes.setdefault(node_of(text), []).append(text)
+    return tuple(join_ends(texts[0], texts[-1]) for texts in of_nodes.values())

@@ -5,7 +5,14 @@ from typing import Any
 
 import pytest
 
-from railyard.benchmarks.moved_bytes import MovedBytes, Repetitions, is_mirrored, least_moved, parts_of_a_vector
+from railyard.benchmarks.moved_bytes import (
+    MovedBytes,
+    Repetitions,
+    is_mirrored,
+    least_moved,
+    moved_by,
+    parts_of_a_vector,
+)
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.parsers.output import Table
 
@@ -132,3 +139,19 @@ def test_no_rows_moved_nothing() -> None:
 
 def test_every_bound_is_of_a_collective_that_is_known() -> None:
     assert [key for key, each in BENCHMARKS.items() if each.least is not None and each.traffic is not None] == []
+
+
+TWO_LAUNCHES = Repetitions(6, 1, Repetitions(100, 10), 1024)
+
+
+def test_each_size_has_the_repetitions_of_its_launch() -> None:
+    assert [TWO_LAUNCHES.at(size).measured for size in (1, 1024, 1025, None)] == [100, 100, 6, 6]
+    assert TOLD.at(1) is TOLD
+    rows = ((1024, 1.0), (4096, 1.0))
+    of_osu = replace(table("osu_bw", rows, ("size", "bandwidth")), tool="osu")
+    assert least_moved(of_osu, "osu/osu_bw", 1, TWO_LAUNCHES) == MovedBytes(110 * 1024 + 7 * 4096, 0)
+    both = moved_by(of_osu, "osu/osu_bw", 1, TWO_LAUNCHES)
+    assert both is not None and both[1] == MovedBytes(110 * 1024 + 7 * 4096, 0)
+    of_osu = replace(of_osu, benchmark="osu_allreduce")
+    moved = 100 * 1024 + 6 * 4096
+    assert least_moved(of_osu, "osu/osu_allreduce", 1, TWO_LAUNCHES, nodes=4) == MovedBytes(moved, moved)

@@ -10,8 +10,10 @@ from railyard.benchmarks.repetitions import (
     START_US,
     Amounts,
     Pace,
+    TwoLaunches,
     Work,
     fit_repetitions,
+    fit_two_launches,
     in_words,
     left_open,
     seconds_for,
@@ -121,3 +123,47 @@ def test_no_link_gets_less_than_the_fewest_nor_more_than_the_tools_own_nor_more_
     assert found.repetitions == least or STREAM.seconds(found, given_pace) <= seconds
     faster = fit_repetitions(STREAM, fewest, BANDWIDTH, Pace(2 * rate, start, seconds))
     assert faster.repetitions * faster.window >= found.repetitions * found.window or faster.window > found.window
+
+
+@pytest.mark.parametrize(("link", "latency", "bandwidth"), [("ib-ndr", 424, 7), ("ib-edr", 410, 6)])
+def test_small_messages_of_a_fast_link_are_repeated_as_often_as_by_the_tool_itself(
+    link: str, latency: int, bandwidth: int
+) -> None:
+    found = fit_two_launches(checked(PINGPONG), FEWEST_LATENCY, LATENCY, pace(link))
+    assert found == TwoLaunches(8192, LATENCY, Amounts(latency, latency * 100 // 10_000))
+    found = fit_two_launches(checked(STREAM), FEWEST_BANDWIDTH, BANDWIDTH, pace(link))
+    assert found == TwoLaunches(8192, BANDWIDTH, Amounts(bandwidth, 1, 64))
+
+
+def test_a_launch_is_enough_if_its_number_is_not_far_from_the_tools_own() -> None:
+    assert fit_two_launches(PINGPONG, FEWEST_LATENCY, LATENCY, pace("ib-ndr")) is None
+    assert fit_two_launches(STREAM, FEWEST_BANDWIDTH, BANDWIDTH, pace("eth-10")) is None  # 68 of 100
+    # 10,000 exchanges of 20 us at each small size take too much of the time, and 465 take 9 ms.
+    assert fit_two_launches(checked(PINGPONG), FEWEST_LATENCY, LATENCY, pace("eth-100")) is None
+    assert fit_two_launches(Work((4 << 20,), 1), FEWEST_BANDWIDTH, BANDWIDTH, pace("eth-1")) is None  # no small one
+
+
+def test_the_virtual_cluster_has_one_launch_unless_its_file_gives_it_time() -> None:
+    slow = Pace(2 * HSN_MB_S, START_US["tcp"], seconds_for(HSN_MB_S, None))
+    assert fit_two_launches(STREAM, FEWEST_BANDWIDTH, BANDWIDTH, slow) is None
+    given_time = Pace(2 * HSN_MB_S, START_US["tcp"], 20.0)
+    found = fit_two_launches(Work(SIZES[:21], 1), FEWEST_BANDWIDTH, BANDWIDTH, given_time)
+    assert found == TwoLaunches(2048, BANDWIDTH, Amounts(3, 1, 64))
+
+
+@given(rate=st.floats(100, 1e6), seconds=st.floats(5, 300), is_checked=st.booleans())
+def test_two_launches_take_no_longer_than_one_may_and_small_messages_move_few_of_the_bytes(
+    rate: float, seconds: float, is_checked: bool
+) -> None:
+    given_pace, work = Pace(rate, START_OVER_RDMA_US, seconds), checked(STREAM) if is_checked else STREAM
+    found = fit_two_launches(work, FEWEST_BANDWIDTH, BANDWIDTH, given_pace)
+    if found is None:
+        return
+    small = tuple(size for size in SIZES if size <= found.small_up_to)
+    large = SIZES[len(small) :]
+    parts = [Work(sizes, 1, made=work.made, checked=is_checked) for sizes in (small, large)]
+    spent = parts[0].seconds(found.small, given_pace) + parts[1].seconds(found.large, given_pace)
+    assert spent <= seconds or found.large.repetitions == FEWEST_BANDWIDTH.repetitions
+    assert found.small.repetitions >= 10 * found.large.repetitions and found.small.window == found.large.window
+    once = fit_repetitions(work, FEWEST_BANDWIDTH, BANDWIDTH, given_pace)
+    assert 100 * sum(small) <= 0.05 * once.repetitions * sum(large)

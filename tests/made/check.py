@@ -48,12 +48,17 @@ class MadeCheck:
     validates: bool = False
     command: Command = field(default_factory=Program)
     files: Mapping[str, str] = field(default_factory=dict)
+    earlier: tuple[tuple[int, ...], ...] = ()
     shaped: int = 0
     paces: list[tuple[Pace | None, StatedAmounts | None]] = field(default_factory=list)
 
     @property
     def pairs(self) -> int:
         return self.ranks_per_node
+
+    @property
+    def launches(self) -> tuple[tuple[int, ...], ...]:
+        return (*self.earlier, self.message_sizes)
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         return [self.benchmark, "-msglen", f"{sizes[0]} to {sizes[-1]}"]

@@ -1,16 +1,20 @@
 """The least that each node of an application's run had to send and receive, if its algorithm tells.
 
 HPL, FT and IS move known amounts on any network, and so do HPC Challenge's and GPCNeT's rings. For the other kernels we
-know no closed bound, and only the counters prove their path (``railyard.verdict.applications``).
+know no closed bound that holds for each release, and only the counters prove their path
+(``railyard.verdict.applications``).
 
-Before a run, the same sums say what a node should receive, from which a plan predicts the time of its messages.
+Before a run, the same sums say what a node should receive, from which a plan predicts the time of its messages. For CG,
+LU, MG, BT and SP they follow from the loops of NPB's own code.
 """
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from railyard.benchmarks.apps.npb import CLASSES, ITERATIONS, KernelRun
+from railyard.benchmarks.apps.npb import CG_ORDERS, CLASSES, ITERATIONS, KernelRun
 from railyard.benchmarks.apps.npb import find as kernel_of
 from railyard.benchmarks.model import Least, Physics, physics_of
 from railyard.benchmarks.table.micro import find
@@ -60,23 +64,158 @@ def predict_of_hpl(order: int, grid: tuple[int, int], nodes: int, ranks_per_node
     )
 
 
-def predict_of_kernel(name: str, problem: str, iterations: int, nodes: int) -> float:
-    """Return how many bytes a kernel of NPB ("ft") should bring to each node; 0 for one whose amount is not known."""
+def predict_of_kernel(name: str, placed: KernelRun) -> float:
+    """Return how many bytes a kernel of NPB ("ft") should bring to the node that receives the most; 0 for EP.
+
+    Consecutive ranks are on one node. Headers of messages, sums of single numbers, the set-up and the verification are
+    left out. On the virtual cluster the counters of the rails had 0 to 6 % more: BT.A and SP.A on 4 ranks, CG.B on 4,
+    CG.A, LU.A and MG.B on 8.
+    """
+    iterations, nodes = ITERATIONS[name][CLASSES.index(placed.problem)], placed.nodes
     exchange = _EXCHANGES.get(name)
-    if exchange is None:
+    if exchange is not None:
+        whole = kernel_of(name).points(placed.problem) * exchange.point_bytes
+        return (iterations + exchange.more) * whole / nodes * (1 - 1 / nodes)
+    if name not in NEIGHBOURS:
         return 0.0
-    whole = kernel_of(name).points(problem) * exchange.point_bytes
-    return (iterations + exchange.more) * whole / nodes * (1 - 1 / nodes)
+    # All nodes inside of a grid are alike; those at its ends receive less.
+    looked_at = {0, 1 % nodes, nodes // 3, nodes // 2, nodes - 1}
+    return (iterations + 1) * max(_received(name, placed, node) for node in looked_at)
 
 
-def messages_s(name: str, placed: KernelRun, node_mb_s: float) -> float:
+def messages_s(name: str, placed: KernelRun, node_mb_s: float, start_us: float = 0.0) -> float:
     """Return how long the messages of a run take if a node's rails receive so many MB/s, in seconds.
 
-    Only those of FT and IS are known. CG, LU, MG, BT and SP send less; on a slow network they too take longer than they
-    compute.
+    ``start_us``: the time of a message besides its bytes. Those that a rank waits for one after the other add up.
     """
-    iterations = ITERATIONS[name][CLASSES.index(placed.problem)]
-    return predict_of_kernel(name, placed.problem, iterations, placed.nodes) / (node_mb_s * 1e6)
+    moved_s = predict_of_kernel(name, placed) / (node_mb_s * 1e6)
+    if name not in NEIGHBOURS or placed.nodes < 2:
+        return moved_s
+    waits = NEIGHBOURS[name](placed.problem, placed.nodes * placed.ranks_per_node, 0).waits
+    return moved_s + (ITERATIONS[name][CLASSES.index(placed.problem)] + 1) * waits * start_us * 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class _Received:
+    """What a rank receives in one iteration: who sends it and its bytes, and for how many messages it waits in turn."""
+
+    parts: tuple[tuple[int, float], ...]
+    waits: int
+
+
+def _received(name: str, placed: KernelRun, node: int) -> float:
+    """Return what the ranks of a node receive from other nodes in one iteration, in bytes."""
+    each, ranks = placed.ranks_per_node, placed.nodes * placed.ranks_per_node
+    found = 0.0
+    for rank in range(node * each, (node + 1) * each):
+        parts = NEIGHBOURS[name](placed.problem, ranks, rank).parts
+        found += sum(amount for sender, amount in parts if sender // each != node)
+    return found
+
+
+def _cg(problem: str, ranks: int, rank: int) -> _Received:
+    """CG: a grid of ranks, as many columns as rows or twice as many. In each of 25 steps, and once more, a rank adds up
+    its part of a vector with log2(columns) others of its row, then exchanges it with its transpose.
+
+    Source: setup_submatrix_info and conj_grad of CG/cg.f, NPB 3.4 (as in NPB 2.4).
+    """
+    power = ranks.bit_length() - 1
+    rows, columns = 1 << power // 2, 1 << (power - power // 2)
+    if columns == 1:
+        return _Received((), 0)
+    row, column = divmod(rank, columns)
+    part = _REAL_BYTES * CG_ORDERS[CLASSES.index(problem)] / columns
+    sums = [row * columns + (column ^ (columns >> step)) for step in range(1, columns.bit_length())]
+    if columns == rows:
+        transpose = rank % rows * rows + rank // rows
+    else:
+        transpose = 2 * (rank // 2 % rows * rows + rank // 2 // rows) + rank % 2
+    partners = [*sums, *([transpose] if transpose != rank else [])]
+    # each step has two sums of a single number besides
+    waits = _CG_STEPS * (len(sums) + 1) + 2 * _CG_STEPS * len(sums)
+    return _Received(tuple((partner, _CG_STEPS * part) for partner in partners), waits)
+
+
+def _lu(problem: str, ranks: int, rank: int) -> _Received:
+    """LU: columns of the grid. In a sweep down and one up each plane needs 5 numbers per point from the two neighbours
+    before it; before the sweeps, each of the four gives two layers of 5.
+
+    Source: LU/proc_grid.f, neighbors.f, exchange_1.f and exchange_3.f, NPB 3.4.
+    """
+    power = ranks.bit_length() - 1
+    across, along = 1 << (power - power // 2), 1 << power // 2
+    edge = kernel_of("lu").sizes[problem][0]
+    row, column = rank % across, rank // across
+    of_row, of_column = (_REAL_BYTES * 15 * edge * edge / parts for parts in (along, across))
+    parts = [(rank + step, of_row) for step in (-1, 1) if 0 <= row + step < across]
+    parts += [(rank + step * across, of_column) for step in (-1, 1) if 0 <= column + step < along]
+    # a rank at the end of the grid waits until all before it have sent their first plane
+    return _Received(tuple(parts), 4 * (edge - 2) + 2 * (across + along) if ranks > 1 else 0)
+
+
+def _mg(problem: str, ranks: int, rank: int) -> _Received:
+    """MG: a cube of ranks. Three times on each level a rank gives its faces to six neighbours, one axis after another.
+
+    Source: setup, mg3P and comm3 of MG/mg.f, NPB 3.4.
+    """
+    power = ranks.bit_length() - 1
+    first = power // 3
+    second = (power - first) // 2
+    sides = (1 << first, 1 << second, 1 << (power - first - second))
+    grid = kernel_of("mg").sizes[problem]
+    local = [points / parts for points, parts in zip(grid, sides, strict=True)]
+    levels = grid[0].bit_length() - 1
+    faces = [0.0, 0.0, 0.0]
+    for level in range(levels):
+        x, y, z = (max(1.0, points / (1 << level)) for points in local)
+        # an axis' faces have the layers that came along the axes before it
+        faces = [one + more for one, more in zip(faces, (y * z, (x + 2) * z, (x + 2) * (y + 2)), strict=True)]
+    at, found, below = rank, [], 1
+    for side, face in zip(sides, faces, strict=True):
+        at, place = divmod(at, side)
+        found += [(rank + ((place + step) % side - place) * below, 3 * _REAL_BYTES * face)
+                  for step in (-1, 1) if side > 1]  # fmt: skip
+        below *= side
+    return _Received(tuple(found), 3 * levels * len(found))
+
+
+def _multi_partition(name: str, problem: str, ranks: int, rank: int) -> _Received:
+    """BT and SP: sqrt(p) cells per rank on a diagonal. All give two layers of 5 numbers per point to six neighbours. In
+    a solution along each axis every cell but the last one gives ``_SOLVED`` to the next, and back.
+
+    Source: copy_faces.f, x_solve.f, define.f and setup_mpi.f of BT and SP, NPB 3.4.
+    """
+    side = math.isqrt(ranks)
+    if side == 1:
+        return _Received((), 0)
+    i, j = rank % side, rank // side
+    before = ((i - 1) % side + side * j, i + side * ((j - 1) % side), (i + 1) % side + side * ((j - 1) % side))
+    behind = ((i + 1) % side + side * j, i + side * ((j + 1) % side), (i - 1) % side + side * ((j + 1) % side))
+    edge, cells = kernel_of(name).sizes[problem][0], _REAL_BYTES * (side - 1)
+    face, solved = cells * (edge / side) ** 2, cells * (_SOLVED_EDGE[name](edge, side)) ** 2
+    forth, back = _SOLVED[name]
+    parts = [(sender, 10 * face + forth * solved) for sender in before]
+    parts += [(sender, 10 * face + back * solved) for sender in behind]
+    return _Received(tuple(parts), 6 + 2 * 3 * (side - 1))
+
+
+#: Numbers per point of a cell's face that a solution along an axis gives to the next cell, and then back to the one
+#: before: a block of 5 x 5 and 5 right-hand sides, and 5 results (BT); 22 and 10 (SP).
+_SOLVED = {"bt": (30, 5), "sp": (22, 10)}
+#: The edge of such a face in points: BT sends the largest cell's, with one more; SP leaves out the border of the grid.
+_SOLVED_EDGE: Mapping[str, Callable[[int, int], float]] = {
+    "bt": lambda edge, side: edge // side + 1,
+    "sp": lambda edge, side: (edge - 2) / side,
+}
+_REAL_BYTES, _CG_STEPS = 8, 26
+#: What a rank receives in one iteration of a kernel, by class, number of ranks and rank.
+NEIGHBOURS: Mapping[str, Callable[[str, int, int], _Received]] = {
+    "cg": _cg,
+    "lu": _lu,
+    "mg": _mg,
+    "bt": partial(_multi_partition, "bt"),
+    "sp": partial(_multi_partition, "sp"),
+}
 
 
 def _ft(table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tuple[Least, ...]:

@@ -205,7 +205,7 @@ ITERATIONS: Mapping[str, tuple[int, ...]] = {
     "sp": (100, 400, 400, 400, 400, 500, 500),
 }
 #: CG prints the order of its matrix as its size; here ``CLASSES`` has its entries.
-_CG_ORDERS = (1400, 7000, 14000, 75000, 150000, 1500000, 9000000)
+CG_ORDERS = (1400, 7000, 14000, 75000, 150000, 1500000, 9000000)
 #: Mop/s of one rank, if all cores of its node compute. Sources: outputs of NPB 3.4 on one node of 2020 (thaisacs,
 #: NPB3.4-MPI at d228c8f5, experiments/results-time): BT.B 8222.16 on 4 ranks, CG.C 3408.59 on 8, FT.C 8100.88 on 8,
 #: LU.C 17111.43 on 8, SP.B 1689.11 on 1. EP: 216.4 on the two cores of our virtual cluster. MG and IS have no such
@@ -235,7 +235,7 @@ def operations(name: str, problem: str) -> float:
     at = CLASSES.index(problem)
     size: tuple[int, ...] = find(name).sizes[problem]
     if name == "cg":
-        size = (_CG_ORDERS[at],)
+        size = (CG_ORDERS[at],)
     elif name == "ep":
         size = (2 * size[0],)  # two random numbers for each pair
     elif name == "is":

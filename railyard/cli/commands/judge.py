@@ -329,7 +329,7 @@ def _parse(file: str, text: str, in_turn: bool, tool: str | None) -> "ParsedOutp
     from functools import partial
 
     from railyard.base.files import shown_name
-    from railyard.parsers import output as rail_parts
+    from railyard.parsers import rail_parts
     from railyard.parsers.decorations import with_own_signs
     from railyard.parsers.detect import parse
     from railyard.parsers.output import ParsedOutput, ParseError, Remark
@@ -337,7 +337,7 @@ def _parse(file: str, text: str, in_turn: bool, tool: str | None) -> "ParsedOutp
     from railyard.verdict.hints.first_cause import first_cause
 
     try:
-        parsed = rail_parts.parse_each_rail(text, partial(parse, tool=tool), worst=in_turn)
+        parsed = rail_parts.parse(text, partial(parse, tool=tool), worst=in_turn)
         return with_wrong_lines(parsed, with_own_signs(text))
     except ParseError as error:
         cause = first_cause(None, (with_own_signs(text),))

@@ -229,6 +229,14 @@ class NodeFound:
     numa_nodes: int
     processors: Processors | None
     gpus: tuple[Gpu, ...]
+    #: Memory domains that have processors (that of a GPU, or of CXL memory, has none); 0: not known.
+    domains_with_cores: int = 0
+
+    @property
+    def domains(self) -> int | None:
+        """The memory domains that share the cores evenly; None if they do not, or if they are not known."""
+        each = self.domains_with_cores
+        return each if each and self.processors is not None and self.processors.cores % each == 0 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,6 +377,7 @@ def node_of(source: Source, sits: Mapping[str, int]) -> NodeFound:
         numa_nodes=len(nodes),
         processors=processors_of(source),
         gpus=tuple(replace(gpu, numa=sits.get(gpu.address, gpu.numa)) for gpu in (*_nvidia(source), *_amd(source))),
+        domains_with_cores=_count(source.read("/sys/devices/system/node/has_cpu")),
     )
 
 

@@ -203,6 +203,8 @@ def _nodes(found: DetectedCluster, where: str) -> Iterator[str]:
     more = f"threads_per_core: {processors.threads_a_core}"
     if processors.sockets is not None:
         more += f", sockets: {processors.sockets}"
+    if found.node.domains is not None:
+        more += f", numa_domains: {found.node.domains}"
     if name is not None and is_of_nodes:
         more += f", microarchitecture: {name}"
     yield f"  hardware: {{cores: {processors.cores}, memory: {processors.memory}, {more}}}  # {processors.words}"

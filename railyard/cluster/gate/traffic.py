@@ -23,7 +23,7 @@ from railyard.cluster.gate.model import Fault, Gap, Look, Part, is_foreign
 from railyard.hardware.day_one import stream_floor_mb_s
 from railyard.job import probe_job
 from railyard.job.client_server import SCRIPT, run_words
-from railyard.parsers import iperf3, output, perftest
+from railyard.parsers import iperf3, perftest, rail_parts
 from railyard.parsers.output import ParsedOutput, ParseError
 from railyard.site.systems.model import Fabric, Rail, System
 from railyard.site.systems.stack_entry import StackEntry
@@ -292,7 +292,7 @@ def _value(tool: str, ended: ProcessEnd) -> float | str:
     """Return the bandwidth that a client printed, MB/s (10^6 B/s), or why there is none. Raises ParseError."""
     if ended.code:
         return ended.last_words
-    parsed = output.parse_each_rail(ended.out, _READERS[tool])
+    parsed = rail_parts.parse(ended.out, _READERS[tool])
     values = [value for table in parsed.tables for value in table.column("bandwidth") if isinstance(value, int | float)]
     if parsed.failures or not values:
         return parsed.failures[0].text if parsed.failures else "no row of a bandwidth"

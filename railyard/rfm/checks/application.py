@@ -13,6 +13,7 @@ from reframe.core.logging import getlogger
 from railyard.base.wording import count_of, number
 from railyard.benchmarks.apps import every_node, installed_applications
 from railyard.benchmarks.apps.installed_applications import Application
+from railyard.benchmarks.repetitions import START_OVER_RDMA_US, START_US
 from railyard.benchmarks.table.applications import key_on
 from railyard.job.launch import starting_agent
 from railyard.parsers.output import ParsedOutput
@@ -43,6 +44,16 @@ def slowest_mb_s(system: "System") -> float:
     """
     bounds = [fabric.limit(1, 1) for fabric in system.fabrics.values() if fabric.rails]
     return min((bound.value_mb_s for bound in bounds if bound is not None), default=math.inf)
+
+
+def slowest_start_us(system: "System") -> float:
+    """Return what a message takes besides its bytes on the fabric where that is most, in us."""
+    return max((start_us(fabric.kind) for fabric in system.fabrics.values()), default=0.0)
+
+
+def start_us(kind: str) -> float:
+    """Return what a message takes besides its bytes on this kind of fabric, in us: rather too much than too little."""
+    return START_US.get(kind, START_OVER_RDMA_US)
 
 
 class ApplicationCheck(InterconnectCheck):

@@ -18,6 +18,7 @@ from reframe.core.builtins import fixture, run_after, run_before, sanity_functio
 from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
 
 from railyard.base.errors import RailyardError
+from railyard.parsers.rail_parts import NEXT_LAUNCH
 from railyard.rfm.backends import hold_measurement_lock
 from railyard.rfm.checks.declaration import Declaration
 from railyard.rfm.checks.groups import find_override
@@ -70,6 +71,7 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
 
         spack_environment = fixture(SpackEnvironment, scope="environment")
 
+    prerun_cmds: Any
     postrun_cmds: Any
     time_limit: Any
     max_pending_time: Any
@@ -78,6 +80,8 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
     _clock: "Clock"
     _again: "SecondRun"
     _assessment: "Assessment | None" = None
+    #: The words of earlier launches of the same executable.
+    _earlier: tuple[tuple[str, ...], ...] = ()
 
     @run_after("init")
     def select_cells(self) -> None:
@@ -153,10 +157,11 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
             files, lines = ({}, ()) if back is None else back.in_job(self.site.system.scheduler)
             for name, text in {**self.runner.files(self, self._plan.placing), **files}.items():
                 Path(self.stagedir, name).write_text(text, encoding="utf-8")
-            # Lines after the launch start it again. ReFrame gives the job these numbers only later, and launchers other
-            # than srun name them.
+            # Lines before and after the launch start it again. ReFrame gives the job these numbers only later, and
+            # launchers other than srun name them.
             self.job.num_tasks, self.job.num_tasks_per_node = self.num_tasks, self.num_tasks_per_node
             self.job.num_cpus_per_task = self.num_cpus_per_task
+            self.prerun_cmds = [*self.prerun_cmds, *self._earlier_launches()]
             self.postrun_cmds = [*self.runner.after(self), *lines, *self.postrun_cmds]
             self._again, self._clock = SecondRun(self.job, Path(self.stagedir), self.hashcode), Clock(self.runner)
             note_wait(*self._plan.wait)
@@ -269,13 +274,21 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
 
         return of_plan(self._plan, self.rail_prober) if self.measures_other_way else None
 
+    def _earlier_launches(self) -> list[str]:
+        """Return the lines of the job that launch the benchmark before its own launch, for other message sizes."""
+        lines = []
+        for words in self._earlier:
+            lines += [f"{self.job.launcher.run_command(self.job)} {self.executable} {' '.join(words)}"]
+            lines += [f"echo {shlex.quote(NEXT_LAUNCH)}"]
+        return lines
+
     def _run_again(self) -> None:
         self._job, self._tag = self._again.run(self._tag)
 
     def _give(self, job: "PlannedJob") -> None:
         """Give ReFrame the job."""
         self.env_vars, self.executable, self.executable_opts = job.env, job.executable, list(job.words)
-        self.prerun_cmds = [*end_at_errors(), *job.before]
+        self.prerun_cmds, self._earlier = [*end_at_errors(), *job.before], job.earlier
         self.postrun_cmds = [*self.postrun_cmds, *job.after]
         self.time_limit = None if job.limit_s is None else f"{job.limit_s}s"
         if job.longest_wait_s is not None:

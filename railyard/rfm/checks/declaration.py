@@ -199,6 +199,11 @@ class Declaration(Plugin):
         return self.arguments((size,))
 
     @property
+    def launches(self) -> tuple[tuple[int, ...], ...]:
+        """The message sizes of each launch of the benchmark, in order. Most checks have one launch, with all sizes."""
+        return (self.message_sizes,)
+
+    @property
     def lasting_s(self) -> int:
         """How long a run takes if its duration is set, in seconds; 0 if only the system's time limit bounds it."""
         return 0

@@ -30,6 +30,7 @@ from railyard.provision.rehearsal import form as rehearsal
 from railyard.provision.testbed.boot import KILL_AFTER_S, TIMEOUT_EXIT, namespace_words
 from railyard.rfm.checks.runner import (
     COUNTERS,
+    EARLIER,
     HOSTS,
     LAUNCHER,
     LINKED,
@@ -177,19 +178,25 @@ class MeasuredRun:
         Raises SetupError if the benchmark is not there, RailyardError if its command cannot be built.
         """
         program = self.program(asked.tool, asked.programs)
-        arguments = [*asked.arguments(asked.message_sizes), *launch.settings.words]
-        command = asked.command.words(program, arguments, launch.meant, tag, launch.inside)
-        reader = [READER, COUNTERS, tag, ",".join(launch.meant), ",".join(launch.watched), "--"]
+        *earlier, last_sizes = asked.launches
+
+        def words(sizes: tuple[int, ...], folder: str) -> tuple[str, ...]:
+            arguments = [*asked.arguments(sizes), *launch.settings.words]
+            command = asked.command.words(program, arguments, launch.meant, tag, launch.inside)
+            if asked.start.in_steps:  # the job's own process starts steps, and each step has a reader
+                return quote_words(command[1:])
+            reader = [READER, folder, tag, ",".join(launch.meant), ",".join(launch.watched), "--"]
+            return quote_words([*placing.words(launch, folder, tag), *reader, *command])
+
+        folders = [f"{COUNTERS}/{EARLIER}{number}" for number in range(1, len(earlier) + 1)]
         # Variables that the system's file sets stay.
         unset = [f"unset {name}" for name in asked.start.without if name not in launch.env]
         old = [f"rm -f {name}" for name in quote_words(filter(None, [asked.outputs.file]))]
         first, last = _exit_code_lines(self.site.system.scheduler, tag)
         limit, bed = scheduling.limit_s, TESTBEDS.get(self.site.system.launcher)
-        # If the job's own process starts steps, each step has a reader.
-        own = command[1:] if asked.start.in_steps else [*placing.words(launch, COUNTERS, tag), *reader, *command]
         planned = PlannedJob(
             "sh",
-            quote_words(own),
+            words(last_sizes, COUNTERS),
             escape_exports({**launch.env, **placing.variables(self.test.stack)}),
             before=(
                 *first,
@@ -197,21 +204,22 @@ class MeasuredRun:
                 *asked.before(program),
                 *old,
                 *unset,
-                f"mkdir -p {COUNTERS}",
+                f"mkdir -p {' '.join([COUNTERS, *folders])}",
                 *self._says_before(asked, program, launch, scheduling.launcher, tag),
                 *_file_limits(bed is not None),
             ),
             after=last,
+            earlier=tuple(words(sizes, folder) for sizes, folder in zip(earlier, folders, strict=True)),
             launcher="local" if asked.start.in_steps else scheduling.other_launcher,
             launcher_options=() if asked.start.in_steps else quote_words(launch.options),
         )
         if bed is not None:
             # The job may wait for another measurement; `timeout` inside it bounds the run itself.
             system = self.site.system
-            words = namespace_words(
+            start = namespace_words(
                 self.site.home, launch.nodes[0], limit, launch.program, bed, longest_s=system.longest_s
             )
-            return replace(planned, launcher_words=tuple(words))
+            return replace(planned, launcher_words=tuple(start))
         within = ("timeout", "-k", str(KILL_AFTER_S), str(limit))
         if scheduling.is_step:
             return replace(planned, modifier=within)
@@ -367,7 +375,7 @@ class MeasuredRun:
             is_proven = self.site.system.scheduler not in WITHOUT_EXIT_CODE or left.script_exit_code is not None
         if ended is None and not is_proven:
             ended = job_end.silent_end(left.job.jobid, exit_code, left.job.nodelist or ())
-        files = sorted((left.stage / COUNTERS).glob("*.counters"))
+        earlier = (placing.why_not(each, launch) for each in left.facts_of_earlier())
         steps = left.steps() if asked.start.in_steps else ()
         return Evidence(
             stdout=f"{stdout}\n{stderr}" if asked.outputs.on_stderr else stdout,
@@ -375,10 +383,11 @@ class MeasuredRun:
             exit_code=exit_code,
             timed_out=exit_code == TIMEOUT_EXIT or (ended is not None and ended.kind == "time"),
             ended=ended,
-            counters=(*(left.text(f"{COUNTERS}/{file.name}") for file in files), *counters_of_nodes(steps)),
+            counters=(*left.counters(), *counters_of_nodes(steps)),
             tag=left.tag,
             linked=left.text(LINKED),
-            unplaced=placing.why_not(facts, launch) or node_facts.why_not_own(left.nics(), launch, placing),
+            unplaced=next(filter(None, (placing.why_not(facts, launch), *earlier)), None)
+            or node_facts.why_not_own(left.nics(), launch, placing),
             again=tuple(left.text(name) for name in asked.outputs.more if (left.stage / name).is_file()),
             facts=facts,
             job_id=left.job.jobid,

@@ -16,7 +16,17 @@ import reframe.utility.typecheck as typ
 from reframe.core.builtins import variable
 
 from railyard.benchmarks.moved_bytes import Repetitions
-from railyard.benchmarks.repetitions import Amounts, Pace, Work, fit_repetitions, in_words, left_open, warm_ups
+from railyard.benchmarks.repetitions import (
+    Amounts,
+    Pace,
+    TwoLaunches,
+    Work,
+    fit_repetitions,
+    fit_two_launches,
+    in_words,
+    left_open,
+    warm_ups,
+)
 from railyard.benchmarks.table.micro import find
 from railyard.benchmarks.table.micro import tool as tool_of
 from railyard.benchmarks.table.perftest import BIDIRECTIONAL
@@ -41,6 +51,8 @@ class RepeatedCheck(InterconnectCheck):
     repetitions = variable(int, value=0)
     #: Untimed repetitions before those; -1: what goes with the repetitions.
     warm_up = variable(int, value=-1)
+    #: If small sizes have a launch of their own: what both launches make.
+    _two: TwoLaunches | None = None
     window = 0
     #: What a slow link gets.
     fewest = Amounts(2)
@@ -92,12 +104,19 @@ class RepeatedCheck(InterconnectCheck):
             fewest, own = replace(fewest, window=window), replace(own, window=window)
         return fewest if pace is None or not pace.seconds else fit_repetitions(self.work(), fewest, own, pace)
 
+    def fit_two_launches(self, pace: Pace, window: int) -> TwoLaunches | None:
+        """Return the numbers of two launches; None for a tool that itself repeats large messages less often."""
+        return None
+
     def choose_amounts(self, pace: Pace | None, stated: "StatedAmounts | None") -> None:
         self.refuse_others(stated)
         set_already = Amounts(self.repetitions, self.warm_up, self.window)
         of_file = {} if stated is None else left_open(stated.given_amounts, set_already)
         # The repetitions follow from the window that is really used.
-        chosen = self.fit_amounts(pace, self.window or of_file.get("window", 0))
+        window = self.window or of_file.get("window", 0)
+        is_open = not (self.repetitions or of_file.get("repetitions"))
+        self._two = self.fit_two_launches(pace, window) if is_open and pace is not None else None
+        chosen = self.fit_amounts(pace, window) if self._two is None else self._two.large
         self.window = self.window or of_file.get("window", chosen.window)
         self.repetitions = self.repetitions or of_file.get("repetitions", chosen.repetitions)
         if self.warm_up < 0:
@@ -134,14 +153,16 @@ def words_of(
 def moved_repetitions(told: Repetitions, *, validates: bool) -> Repetitions:
     """Return how often each size's bytes move: with validation each repetition has its own warm-ups."""
     times = 1 + VALIDATION_WARM_UP if validates else 1
-    return Repetitions(told.measured * times, told.warm_up * times)
+    small = None if told.small is None else moved_repetitions(told.small, validates=validates)
+    return Repetitions(told.measured * times, told.warm_up * times, small, told.small_up_to)
 
 
 class OsuCheck(RepeatedCheck):
     """OSU with fixed repetitions and warm-ups, so that the bytes a run must move are known: OSU prints neither.
 
-    Without a number OSU repeats large messages less often, and its releases differ in this. So it gets one number for
-    all sizes, for which its largest message has time.
+    Without a number OSU repeats large messages less often, and its releases differ in this. With `-i` it has one number
+    for all sizes (``set_num_iterations`` of its osu_util.c sets both of its own). So if the largest message has time
+    for few, a launch of its own repeats the small ones as often as OSU itself would (``fit_two_launches``).
 
     With `-c` OSU fills the buffers before each repetition, makes ``VALIDATION_WARM_UP`` untimed ones (`-u`), then the
     one that it times, and checks what arrived. So each repetition moves its bytes twice, and `-x` is 0 if nobody sets
@@ -179,9 +200,29 @@ class OsuCheck(RepeatedCheck):
         if is_open and self.validates:
             self.warm_up = 0
 
+    def fit_two_launches(self, pace: Pace, window: int) -> TwoLaunches | None:
+        fewest, own = self.fewest, self.own
+        if window:
+            fewest, own = replace(fewest, window=window), replace(own, window=window)
+        return fit_two_launches(self.work(), fewest, own, pace)
+
+    @property
+    def launches(self) -> tuple[tuple[int, ...], ...]:
+        """The small sizes with many repetitions, then the large ones; all in one launch if there is time for them."""
+        sizes, two = self.measured_sizes(), self._two
+        if two is None:
+            return (self.message_sizes,)
+        small = tuple(size for size in sizes if size <= two.small_up_to)
+        return small, sizes[len(small) :]
+
     @property
     def _repetitions(self) -> Repetitions:
-        return Repetitions(self.repetitions, self.warm_up)
+        large, two = Repetitions(self.repetitions, self.warm_up), self._two
+        if two is None:
+            return large
+        # Without warm-ups if somebody said so, or if each repetition has its own.
+        small = Repetitions(two.small.repetitions, two.small.warm_up if self.warm_up else 0)
+        return replace(large, small=small, small_up_to=two.small_up_to)
 
     @property
     def fixed_repetitions(self) -> Repetitions:
@@ -191,7 +232,11 @@ class OsuCheck(RepeatedCheck):
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         known = self.reduces and self.runner.knows(self, FLOATS)
         return words_of(
-            sizes, self._repetitions, self.window, validates=self.validates, datatype=FLOATS if known else ""
+            sizes,
+            self._repetitions.at(sizes[-1]),
+            self.window,
+            validates=self.validates,
+            datatype=FLOATS if known else "",
         )
 
     def probe_arguments(self, size: int) -> list[str]:

@@ -12,7 +12,7 @@ from railyard.job.batch import Scheduling, span
 from railyard.job.case import Case, Evidence
 from railyard.job.launch import Launch, Ranks, plan_launch, runs_as_root
 from railyard.job.node_facts import ProcessPlacement, side_of
-from railyard.parsers import output
+from railyard.parsers import rail_parts
 from railyard.parsers.output import ParsedOutput
 from railyard.rfm.checks.numbers import why_not_taken
 from railyard.rfm.checks.runner import PlannedJob, RunOutputs, runner_of
@@ -86,7 +86,7 @@ class Plan:
 
     def read_rails(self, text: str) -> ParsedOutput:
         """Return what the tool's parser finds; if one client per rail printed, in all of them together."""
-        return output.parse_each_rail(text, self.check.parse, worst=self.check.in_turn)
+        return rail_parts.parse(text, self.check.parse, worst=self.check.in_turn)
 
     def judge_run(self, left: RunOutputs) -> tuple[Assessment, Evidence]:
         """Return the assessment of the run that was made, and what it left."""

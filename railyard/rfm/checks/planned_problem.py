@@ -19,7 +19,13 @@ from railyard.benchmarks.apps.npb import KernelRun
 from railyard.benchmarks.table.applications import NPB_MZ
 from railyard.parsers.hpl import parse as parse_hpl
 from railyard.parsers.npb import parse as parse_npb
-from railyard.rfm.checks.application import ApplicationCheck, EveryNodeCheck, slowest_mb_s
+from railyard.rfm.checks.application import (
+    ApplicationCheck,
+    EveryNodeCheck,
+    slowest_mb_s,
+    slowest_start_us,
+    start_us,
+)
 from railyard.rfm.checks.groups import Accepts, Layout, Outputs, Start
 from railyard.rfm.versions import typed_parameter
 from railyard.site.matrix import DEFAULT
@@ -210,7 +216,7 @@ class NpbCheck(ApplicationCheck):
             placed = place(system, kernel, problem, need.nodes_on(system), cores, all_nodes=need.all_nodes)
         except RailyardError:  # its test says why it does not run
             return 0
-        adds_s = least_traffic.messages_s(kernel, placed, slowest_mb_s(system))
+        adds_s = least_traffic.messages_s(kernel, placed, slowest_mb_s(system), slowest_start_us(system))
         return npb.limit_s(placed.predicted_s + adds_s)
 
     @property
@@ -223,7 +229,8 @@ class NpbCheck(ApplicationCheck):
         placed = place(
             self.site.system, self.kernel, self.problem, there, self.most_ranks, all_nodes=bool(self.all_nodes)
         )
-        adds_s = least_traffic.messages_s(self.kernel, placed, self.node_mb_s)
+        kind = self.site.system.fabrics[self.current_partition.name].kind
+        adds_s = least_traffic.messages_s(self.kernel, placed, self.node_mb_s, start_us(kind))
         predicted_s = placed.predicted_s + adds_s
         self.take(placed.nodes, placed.ranks_per_node, predicted_s, npb.limit_s(predicted_s))
         if hardware is not None:

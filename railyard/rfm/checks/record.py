@@ -57,7 +57,7 @@ class SecondRun:
         marked = sorted({*self._marked.findall(text), tag})
         new = {old: f"{self._mark}-{time.time_ns() + n:x}" for n, old in enumerate(marked)}
         script.write_text(self._marked.sub(lambda found: new[found.group()], text), encoding="utf-8")
-        for file in (self._stage / COUNTERS).glob("*.counters"):
+        for file in (self._stage / COUNTERS).rglob("*.counters"):
             file.unlink()
         job, before = copy.copy(self._unsubmitted), os.getcwd()
         os.chdir(self._stage)
@@ -169,7 +169,7 @@ def store_run(
     case, rows = found.case, left.stage / left.stderr if asked.outputs.on_stderr else None
     output = run_folder.keep_output(case.site.home, str(case.test), left.stage / left.stdout, rows)
     if output is not None and made.evidence.counters:
-        told = [*asked.arguments(asked.message_sizes), *case.launch.settings.words]
+        told = [*asked.arguments(asked.launches[-1]), *case.launch.settings.words]
         started = f"{made.started:%Y-%m-%dT%H:%M:%SZ}"
         kept = kept_of(case, made.evidence, told, asked.input_files(), left.nics(), started, found.readings)
         run_folder.keep_beside(case.site.home, output, kept)

@@ -5,13 +5,13 @@ recording. A test chooses one of them once, by ``runner_of``; nothing else asks 
 """
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from railyard.base.files import read_bounded, too_long
-from railyard.job import batch, environment, image, node_facts
+from railyard.job import batch, counters, environment, image, node_facts
 from railyard.job.client_server import Command
 from railyard.job.gpu_steps import EndedStep
 from railyard.parsers import gpu_pairs
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 #: benchmark, what the launcher printed about itself, and the hosts that the scheduler gave the job.
 READER = "reader.sh"
 COUNTERS = "counters"
+#: Where the counters of an earlier launch of a run are, below that folder, by its number from 1.
+EARLIER = "launch"
 LINKED = "linked.txt"
 LAUNCHER = "launcher.txt"
 HOSTS = "hosts.txt"
@@ -62,6 +64,10 @@ class CheckRequest(Protocol):
         """The message sizes of the run, in bytes."""
 
     @property
+    def launches(self) -> tuple[tuple[int, ...], ...]:
+        """The message sizes of each launch of the benchmark, in order; the last one is the job's own."""
+
+    @property
     def command(self) -> Command:
         """How the processes learn what to run."""
 
@@ -82,7 +88,7 @@ class CheckRequest(Protocol):
 class PlannedJob:
     """All that ReFrame is given for a job. Words are quoted for a shell.
 
-    ``after`` are its very last lines.
+    ``after`` are its very last lines. ``earlier``: the words of launches of the same executable before its own.
     ``launcher_words`` are what our own launchers begin with, ``launcher`` is one instead of the partition's,
     ``modifier`` goes before it. ``limit_s`` is ReFrame's own limit; None if something in the job ends it.
     """
@@ -92,6 +98,7 @@ class PlannedJob:
     env: Mapping[str, str]
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
+    earlier: tuple[tuple[str, ...], ...] = ()
     limit_s: int | None = None
     launcher: str | None = None
     launcher_words: tuple[str, ...] | None = None
@@ -122,6 +129,22 @@ class RunOutputs:
     def text(self, name: str) -> str:
         """Return the text of a file in the folder; empty if it is not there."""
         return text_of(self.stage / name)
+
+    def counters(self) -> tuple[str, ...]:
+        """Return the texts of the counters' files, one per node; those of several launches as of one."""
+        return counters.join_launches([*map(self._counters_in, (*self._earlier(), COUNTERS))], self.tag)
+
+    def facts_of_earlier(self) -> Iterator[tuple[node_facts.NodeFacts, ...]]:
+        """Yield what each node said about itself in each earlier launch of the run."""
+        for folder in self._earlier():
+            files = sorted((self.stage / folder).glob("*.facts"))
+            yield node_facts.parse_all((text_of(file) for file in files), self.tag)
+
+    def _earlier(self) -> list[str]:
+        return sorted(f"{COUNTERS}/{folder.name}" for folder in (self.stage / COUNTERS).glob(f"{EARLIER}[1-9]"))
+
+    def _counters_in(self, folder: str) -> tuple[str, ...]:
+        return tuple(self.text(f"{folder}/{file.name}") for file in sorted((self.stage / folder).glob("*.counters")))
 
     @property
     def exit_code(self) -> int | None:

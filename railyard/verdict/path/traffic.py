@@ -399,11 +399,11 @@ def _rows_of(case: "Case", table: Table) -> list[PrintedRow]:
     }
     if counts is None or "size" not in table.columns:
         return []
-    warm_up = None if case.repetitions is None else case.repetitions.warm_up
     both_ways = _is_both_ways(key)
     rows = []
     for size, count in zip(table.column("size"), counts, strict=True):
         rate = rates.get(size) if isinstance(size, int) else None
+        warm_up = None if case.repetitions is None else case.repetitions.at(size).warm_up
         made = tool(find(key).tool).at_least(count, warm_up, table.version)
         if both_ways and made > _FEW_WARM_UPS * count:
             return []

@@ -4,7 +4,15 @@ from types import MappingProxyType
 
 import pytest
 
-from railyard.benchmarks.apps.least_traffic import CERTAIN, least, predict_of_hpl, predict_of_kernel
+from railyard.benchmarks.apps.least_traffic import (
+    CERTAIN,
+    NEIGHBOURS,
+    least,
+    messages_s,
+    predict_of_hpl,
+    predict_of_kernel,
+)
+from railyard.benchmarks.apps.npb import KernelRun
 from railyard.benchmarks.model import Least
 from railyard.parsers.output import Table
 
@@ -69,9 +77,62 @@ def test_before_a_run_hpl_should_bring_each_panel_once_and_each_block_twice() ->
     assert predict_of_hpl(1000, (2, 2), 4, 1) < predict_of_hpl(1000, (8, 8), 4, 16)
 
 
-def test_before_a_run_a_kernel_without_a_known_amount_brings_nothing() -> None:
-    assert predict_of_kernel("ft", "S", 6, 4) == least("npb/FT/S", [npb("FT", "S", 6)], 4, 1, 0)[0].received_bytes
-    assert predict_of_kernel("cg", "S", 15, 4) == 0
+def run_of(problem: str, nodes: int, ranks_per_node: int = 1) -> KernelRun:
+    return KernelRun(problem, nodes, ranks_per_node, 1.0)
+
+
+def test_before_a_run_ft_should_bring_what_it_must_and_ep_nothing() -> None:
+    found = predict_of_kernel("ft", run_of("S", 4))
+    assert found == least("npb/FT/S", [npb("FT", "S", 6)], 4, 1, 0)[0].received_bytes
+    assert predict_of_kernel("ep", run_of("S", 4)) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "placed", "iterations", "bytes_each"),
+    [
+        # 1 x 2 ranks, half of the order each: one sum; the transpose of each rank is the rank itself
+        ("cg", run_of("S", 2), 15, 26 * 8 * 700),
+        # 2 x 2: a sum in the row; of ranks 1 and 2 the transpose is the other one
+        ("cg", run_of("S", 4), 15, 2 * 26 * 8 * 700),
+        # two ranks on a node have the two columns: only the transpose leaves it
+        ("cg", run_of("S", 2, 2), 15, 26 * 8 * 700),
+        # 2 x 1 ranks of 12 x 12 x 12 points: one neighbour, whose 12 x 12 points of a face give 5 + 10 numbers
+        ("lu", run_of("S", 2), 50, 8 * 15 * 144),
+        ("lu", run_of("S", 4), 50, 2 * 8 * 15 * 72),
+        # 1 x 1 x 2 ranks of 32 x 32 x 16 points: both faces from the same neighbour, three times on each level
+        ("mg", run_of("S", 2), 4, 3 * 2 * 8 * (34**2 + 18**2 + 10**2 + 6**2 + 4**2)),
+        # two cells of 6^3 points per rank; each axis: 10 numbers per point of a face both ways, then 30 forth and 5
+        # back for the largest cell's face and one more point, or 22 and 10 without the grid's border
+        ("bt", run_of("S", 4), 60, 3 * 8 * (36 * 20 + 49 * 35)),
+        ("sp", run_of("S", 4), 100, 3 * 8 * (36 * 20 + 25 * 32)),
+    ],
+)  # fmt: skip
+def test_before_a_run_other_kernels_bring_what_their_loops_send(
+    name: str, placed: KernelRun, iterations: int, bytes_each: float
+) -> None:
+    assert predict_of_kernel(name, placed) == pytest.approx((iterations + 1) * bytes_each)
+    assert predict_of_kernel(name, run_of("S", 1, placed.nodes * placed.ranks_per_node)) == 0
+
+
+@pytest.mark.parametrize("name", ["cg", "lu", "mg", "bt", "sp"])
+@pytest.mark.parametrize("ranks", [4, 16, 64])
+def test_what_ranks_receive_others_send_and_nobody_sends_to_itself(name: str, ranks: int) -> None:
+    sent = dict.fromkeys(range(ranks), 0.0)
+    received = dict.fromkeys(range(ranks), 0.0)
+    for rank in range(ranks):
+        for sender, amount in NEIGHBOURS[name]("A", ranks, rank).parts:
+            assert sender != rank and sender in sent
+            sent[sender] += amount
+            received[rank] += amount
+    assert sent == pytest.approx(received)
+
+
+def test_messages_that_are_waited_for_in_turn_each_take_their_start() -> None:
+    placed = run_of("A", 4)
+    moved_s = predict_of_kernel("lu", placed) / 100e6
+    # 4 planes' messages for each of 62 planes, and a full pipeline there and back
+    assert messages_s("lu", placed, 100.0, 20.0) == pytest.approx(moved_s + 251 * (4 * 62 + 2 * 4) * 20e-6)
+    assert messages_s("lu", run_of("A", 1, 4), 100.0, 20.0) == 0
 
 
 def hpcc(ranks: int, version: str | None = "1.5.0") -> Table:

@@ -4,6 +4,7 @@ import pytest
 
 from railyard.cluster.detect.detected_cluster import Processors, detect, processors_of
 from railyard.cluster.detect.source import Listing, Recorder
+from railyard.cluster.detect.system_text import system_text
 
 CPUS = "/sys/devices/system/cpu"
 
@@ -66,3 +67,21 @@ def test_a_recording_keeps_how_much_memory_there_is_and_not_how_it_is_used() -> 
     first = detect(recorder).node.processors
     assert recorder.listing.files["/proc/meminfo"] == "MemTotal:       8388608 kB"
     assert detect(recorder.listing).node.processors == first == Processors(2, 2, 1, 8388608)
+
+
+@pytest.mark.parametrize(
+    ("has_cpu", "domains"),
+    [
+        ("0-7", 8),
+        ("0,2-3", None),  # three of 128 cores: they do not share them evenly
+        ("0-1", 2),  # the others are those of GPUs or of memory alone
+        ("", None), ("garbled", None),
+    ],
+)  # fmt: skip
+def test_domains_with_processors_are_written_if_they_share_the_cores_evenly(has_cpu: str, domains: int | None) -> None:
+    tree = node("0-127", "0", "0-63")
+    tree.files["/sys/devices/system/node/has_cpu"] = has_cpu
+    found = detect(tree)
+    assert found.node.domains == domains
+    said = [line for line in system_text(found, "made", "from a tree", {}).split("\n") if "hardware:" in line]
+    assert (f", numa_domains: {domains}" in said[0]) == (domains is not None)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.job.client_server import ClientAndServer, scripts
-from railyard.parsers import cxi, output
+from railyard.parsers import cxi, rail_parts
 from railyard.provision.rehearsal.benchmark_request import parse_words
 from railyard.site.site import Site, site_at
 from tests.made.sysfs import Tree
@@ -64,7 +64,7 @@ def test_writes_are_summed_over_two_cards_and_their_path_is_proven(
         nodes=NODES, rails=2, fabric="hsn", command=ClientAndServer("cxi", "slingshot", False), files=scripts(),
     )  # fmt: skip
     assert (ran.exit_code, ran.stderr) == (0, "")
-    found = ran.assessed(f"cxi/cxi_write_bw{key}", lambda text: output.parse_each_rail(text, cxi.parse), pairs=2)
+    found = ran.assessed(f"cxi/cxi_write_bw{key}", lambda text: rail_parts.parse(text, cxi.parse), pairs=2)
     assert (found.verdict.state, found.path.state) == ("report-only", "proven"), found.verdict.text
     # Of two links of 200 Gbit/s each.
     assert max(found.curves[0].values) == pytest.approx(ways * 2 * 25000 * 0.95, rel=0.06)

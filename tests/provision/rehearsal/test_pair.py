@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.job.client_server import ClientAndServer, scripts
-from railyard.parsers import output, perftest
+from railyard.parsers import perftest, rail_parts
 from railyard.parsers.output import ParsedOutput
 from railyard.provision.rehearsal.benchmark_request import parse_words
 from railyard.provision.rehearsal.form import Fault
@@ -65,4 +65,4 @@ def test_a_card_that_is_not_there_ends_the_server_with_its_own_words(pair: Bed) 
 
 
 def perftest_of_rails(text: str) -> ParsedOutput:
-    return output.parse_each_rail(text, perftest.parse)
+    return rail_parts.parse(text, perftest.parse)

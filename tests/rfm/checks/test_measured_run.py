@@ -56,6 +56,30 @@ def test_a_job_of_the_virtual_cluster_is_ended_by_a_program_within_it(virtual: S
     assert (found.limit_s, found.modifier, found.options) == (None, (), ())
 
 
+def test_an_earlier_launch_has_its_own_sizes_and_a_folder_of_its_own_for_counters(virtual: Site) -> None:
+    found = job(virtual, MadeCheck(earlier=((1, 8),), message_sizes=(16, 64)))
+    (earlier,) = (" ".join(words) for words in found.earlier)
+    assert earlier.startswith(f"{READER} {COUNTERS}/launch1 1a2b3c4d-17 hsn0 hsn1,eth0 -- ")
+    assert earlier.endswith("/IMB-MPI1 Uniband -msglen '1 to 8'")
+    assert " ".join(found.words).endswith("/IMB-MPI1 Uniband -msglen '16 to 64'")
+    assert f"mkdir -p {COUNTERS} {COUNTERS}/launch1" in found.before
+    assert job(virtual).earlier == ()
+
+
+def test_the_counters_of_an_earlier_launch_count_too(virtual: Site, tmp_path: Path) -> None:
+    folder = tmp_path / COUNTERS
+    (folder / "launch1").mkdir(parents=True)
+    moved = {"hsn0": (2.0, 0.0)}
+    for name, at in (("launch1/vn1", 1), ("vn1", 2)):
+        text = counters_file("vn1", moved, ("hsn0",)).replace("bytes 1000", f"bytes {at}000")
+        (folder / f"{name}.counters").write_text(text, encoding="utf-8")
+    left = RunOutputs(None, tmp_path, "job.out", "job.err", TAG)
+    (text,) = left.counters()
+    assert "before hsn0 tx_bytes 1000\n" in text and "after hsn0 tx_bytes 2001000\n" in text
+    (folder / "vn1.counters").unlink()
+    assert len(left.counters()) == 1
+
+
 def test_before_the_launch_the_job_says_what_it_is_linked_to(virtual: Site) -> None:
     found = job(virtual, MadeCheck(outputs=Outputs(file="out put.txt"), start=Start(without=("A_VARIABLE",))))
     before = "\n".join(found.before)

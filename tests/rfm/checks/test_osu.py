@@ -6,7 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from railyard.benchmarks.moved_bytes import Repetitions
+from railyard.benchmarks.repetitions import Amounts, TwoLaunches
 from railyard.provision.installed_stack import has_text
+from railyard.rfm.checks.base import InterconnectCheck
 from railyard.rfm.checks.microbench import VALIDATION_OPTION, OsuCheck, RepeatedCheck, moved_repetitions, words_of
 
 SIZES = (1, 4, 4 << 20)
@@ -61,3 +63,47 @@ def test_the_output_must_have_all_sizes_that_osu_doubles_through() -> None:
 def test_a_check_says_its_repetitions_if_its_tool_prints_none(tool: str, told: Repetitions | None) -> None:
     made = SimpleNamespace(tool=tool, repetitions=20, warm_up=2)
     assert vars(RepeatedCheck)["fixed_repetitions"].fget(made) == told
+
+
+def two_launches(*, validates: bool, warm_up: int) -> OsuCheck:
+    """Return what a check has after it chose two launches: up to 8 B 100 times, above 6 times."""
+    made = SimpleNamespace(
+        message_sizes=(1, 4, 16, 64), window=64, repetitions=6, warm_up=warm_up, reduces=False, validates=validates,
+        _two=TwoLaunches(8, Amounts(100, 10, 64), Amounts(6, 1, 64)),
+    )  # fmt: skip
+    made.measured_sizes = lambda: OsuCheck.measured_sizes(made)  # type: ignore[arg-type]
+    made._repetitions = vars(OsuCheck)["_repetitions"].fget(made)
+    return made  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("validates", "warm_up", "words"),
+    [
+        (True, 0, ["-m 1:8 -i 100 -x 0 -W 64 -c -u 1", "-m 16:64 -i 6 -x 0 -W 64 -c -u 1"]),
+        (False, 1, ["-m 1:8 -i 100 -x 10 -W 64", "-m 16:64 -i 6 -x 1 -W 64"]),
+    ],
+)
+def test_small_messages_have_a_launch_with_more_repetitions(validates: bool, warm_up: int, words: list[str]) -> None:
+    made = two_launches(validates=validates, warm_up=warm_up)
+    launches = vars(OsuCheck)["launches"].fget(made)
+    assert launches == ((1, 2, 4, 8), (16, 32, 64))
+    assert [" ".join(OsuCheck.arguments(made, sizes)) for sizes in launches] == words
+    # A measurement of one size again has the numbers of that size.
+    assert OsuCheck.arguments(made, (64,))[:4] == ["-m", "64:64", "-i", "6"]
+    told = vars(OsuCheck)["fixed_repetitions"].fget(made)
+    times = 2 if validates else 1
+    assert (told.at(8).measured, told.at(16).measured) == (100 * times, 6 * times)
+
+
+def test_without_two_numbers_there_is_one_launch() -> None:
+    made = two_launches(validates=True, warm_up=0)
+    made._two = None
+    assert vars(OsuCheck)["launches"].fget(made) == ((1, 4, 16, 64),)
+    assert vars(OsuCheck)["_repetitions"].fget(made) == Repetitions(6, 0)
+
+
+def test_a_job_launches_the_small_sizes_first_and_says_so_between() -> None:
+    launcher = SimpleNamespace(run_command=lambda job: "srun --mpi=pmix")
+    made = SimpleNamespace(job=SimpleNamespace(launcher=launcher), executable="sh", _earlier=(("reader.sh", "a b"),))
+    lines = InterconnectCheck._earlier_launches(made)  # type: ignore[arg-type]
+    assert lines == ["srun --mpi=pmix sh reader.sh a b", "echo '# railyard: next launch of the run'"]
