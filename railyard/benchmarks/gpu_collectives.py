@@ -1,7 +1,5 @@
 """The collectives of nccl-tests and rccl-tests: what size, algbw and busbw mean, and the highest possible busbw.
 
-The collectives of nccl-tests and rccl-tests: what their size, algbw and busbw mean.
-
 The printed size S is what a rank has before or after, whichever is larger: all of an all_gather's result, or all that a
 rank of an alltoall sends. algbw is S/t, and busbw is algbw times a factor: the rate of a flat network on which a ring
 would take the same time. It is not what a NIC carries: for that see below.

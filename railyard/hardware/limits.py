@@ -1,7 +1,5 @@
 """The physical limit of (link, slot, rails, MTU, directions), the floors of a link, and a link without a system's file.
 
-The physical limit of (link, slot, rails, MTU, directions), and the floors that this project sets for a link.
-
 Payload per packet, in bytes: InfiniBand carries MTU of MTU + 26 (LRH 8, BTH 12, ICRC 4, VCRC 2), RoCEv2 MTU of
 MTU + 82 (preamble 8, Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4, gap 12), TCP over Ethernet MTU - 40 of
 MTU + 38 (IPv4 20, TCP 20; preamble 8, Ethernet 14, FCS 4, gap 12). On 12.5 GB/s: InfiniBand at 4096 B

@@ -1,7 +1,5 @@
 """How programs without MPI are launched: a client and a server per rail, or one process per node; and their words.
 
-How programs without MPI are launched: a client and a server per rail, or one process per node.
-
 The latter is an application that starts its own processes. The first node's process becomes the application, and is
 given the other nodes.
 

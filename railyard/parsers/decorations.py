@@ -1,7 +1,5 @@
 """Outputs out of pages, mails, chats and logs: without what these put around their lines, with their own signs again.
 
-Outputs out of pages, mails, chats and logs, without what these put before or around their lines.
-
 ``strip_decorations`` takes off what is certain: fences of Markdown, quotation marks and "=3D" of mails, entities
 and tags of HTML, codes of a terminal that were written out ("^[[0m"), marks at the end of each line.
 ``without_prefixes`` takes off what a launcher, a shell for many nodes or a logger prints before each line ("0: ",

@@ -1,7 +1,5 @@
 """A capture, from stored records to the text of references/SYSTEM.yaml, and the layout of HPL that suits a system.
 
-A capture, from stored records to the text of references/SYSTEM.yaml: what is added, replaced and refused.
-
 One captured reference: the entry as YAML text, in the style of files that people write.
 
 Which ranks and threads suit HPL on a system's nodes, from the trial on one node, and where its file keeps them.

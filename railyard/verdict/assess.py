@@ -1,7 +1,5 @@
 """From a run's evidence to its verdict and its record: parses, proves the path and judges, and leaves nothing out.
 
-From a run's evidence to its verdict and record: parses, proves the path and judges, and leaves nothing out.
-
 Which parts of a replay its source printed; the rest of the output was computed to complete it.
 
 The record of an assessment: how a test is stored.

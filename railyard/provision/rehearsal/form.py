@@ -1,7 +1,5 @@
 """What is rehearsed: which nodes of which system, what `--fault` may plant on them, and what became of it.
 
-What is rehearsed: which nodes of which system, what was planted on them, and what was left out.
-
 What `--fault` may say, one fault per word, and what a rehearsal found of the planted faults.
 """
 

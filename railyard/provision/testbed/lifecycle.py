@@ -1,7 +1,5 @@
 """Keeps up what a run needs while it measures: the machine's lock, one of our testbeds, and one of its schedulers.
 
-Keeps up what a run needs while it measures: the machine's lock, one of our testbeds, and a scheduler on it.
-
 The schedulers that can run on a testbed, by their names.
 """
 

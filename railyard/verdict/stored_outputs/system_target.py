@@ -1,7 +1,5 @@
 """The target of a stored output, as a person names it: a part of a system, or one NIC of a transport class.
 
-The target of a stored output, as a person names it: a system and a choice of its parts.
-
 What vendors and clouds demand of one NIC of a transport class, held beside a stored output of perftest.
 
 A demand is never a verdict: whether a NIC is healthy is judged by its link, as with ``--link``.
