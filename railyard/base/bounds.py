@@ -353,10 +353,10 @@ FLAPS_PER_DAY = JudgingBound(
     2,
     "flaps in 24 h",
     "a switch that is restarted, or a cable that is plugged in, takes a link down once or twice; a port that goes down "
-    "more often in a day flaps. Gates run hours apart, so a day is looked at. A counter of errors (link_downed) is also "
-    "held to hard-errors between two gates",
-    "sonic-swss 3933 gives up a port after three flaps in two hours, azurehpc-health-checks a node after several in six "
-    f"hours; NVSentinel allows two changes of carrier, and no link_downed. The number per day is {_OWN}",
+    "more often in a day flaps. Gates run hours apart, so a day is looked at. A counter of errors (link_downed) must "
+    "also keep to hard-errors between two gates",
+    "sonic-swss 3933 gives up a port after three flaps in two hours, azurehpc-health-checks a node after several in "
+    f"six hours; NVSentinel allows two changes of carrier, and no link_downed. The number per day is {_OWN}",
 )
 FLAP_QUIET = JudgingBound(
     "flap-quiet",

@@ -251,7 +251,7 @@ def _port(rail: str, told: object) -> PortFlaps:
         port = PortFlaps(
             _text(told["system"]), _text(told["counter"]), _count(told["value"]),
             None if told["boot"] is None else _text(told["boot"]),
-            *(_number(told[name]) for name in ("since", "base", "seen")), bounds, flaps,
+            _number(told["since"]), _number(told["base"]), _number(told["seen"]), bounds, flaps,
             None if told["repaired"] is None else _number(told["repaired"]),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:

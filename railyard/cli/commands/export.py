@@ -159,7 +159,7 @@ def sick_command(
 
 
 def _flapped(home: Path, folders: Sequence[Path]) -> "tuple[NodePort, ...]":
-    """Return the ports that flapped, by what gates keep in the site's folder and in these; say which file is damaged."""
+    """Return the ports that flapped, by what gates keep for the site and in folders; say which file is damaged."""
     from railyard.results.flaps import kept_by_site, read_folders
 
     ports, problems = read_folders((*kept_by_site(home), *folders))

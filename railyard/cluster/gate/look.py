@@ -10,6 +10,7 @@ import contextlib
 import os
 import re
 import shlex
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +30,10 @@ from railyard.cluster.gate import ending, model
 from railyard.cluster.gate.ending import Deadline, GateStop
 from railyard.cluster.gate.model import Answer, Fault, Gap, Look, Part, decide_answer, short
 from railyard.hardware.counters import DRIVERS, Driver, error_maximum
+from railyard.hardware.optics import report_of
+from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.fabric.words import integer
+from railyard.parsers.output import ParseError
 from railyard.results import flaps
 from railyard.results.flaps import FlapBounds, PortFlaps, PortReading
 from railyard.site.systems.node_view import RailView, SystemView
@@ -46,6 +50,7 @@ NO_TRAFFIC = "no --traffic"
 #: Rail -> counter -> value.
 Counts = Mapping[str, Mapping[str, int]]
 _FIX = "check its cable and the switch port; after the repair, start afresh with railyard gate --forget"
+_OPTICS_FIX = "clean or reseat its connector, then swap the cable or the module"
 _FLAP_FIX = (
     "reseat or replace its cable, look at its optics (railyard fabric with mlxlink -m or ethtool -m) and at the switch "
     "port; after the repair, start afresh with railyard gate --forget"
@@ -108,6 +113,8 @@ def look(asked: GateRequest, deadline: Deadline) -> GateResult:
         counts = base if counters.faults else now.counts
         counters = replace(with_flaps(counters, {rail: ports[rail] for rail in now.ports}), doubt=lost)
         looks = [*model.look(facts, system), counters]
+        if system.gate.optics:
+            looks.append(look_at_modules(facts, system, deadline))
         after = model.GateState(boot, counts, before.drained, ports)
         looks += _measure(asked, facts, tuple(looks), folder, deadline)
         return GateResult(replace(decide_answer(asked.node, looks), ports=ports), after)
@@ -342,6 +349,68 @@ def _why_not(name: str, value: int, base: int | None) -> str:
     if value < base:
         return "cleared since the last gate"
     return "at its largest value: clear it"
+
+
+def look_at_modules(node: NodeState, system: SystemView, deadline: Deadline) -> Look:
+    """Return what is wrong with the cables and modules of all rails. Raises GateStop if the time is over.
+
+    mlxlink is asked about the cards that it knows, ethtool about all other interfaces. Both need root, and take about a
+    second each. Only an alarm by the module's own threshold is a fault. A warning, and all that a module does not
+    state, is said as not checked, so that no node is drained for a guess.
+    """
+    rails = {rail.name: rail for fabric in system.fabrics.values() for rail in fabric.rails}
+    faults: list[Fault] = []
+    gaps: list[Gap] = []
+    checked = False
+    seen: dict[tuple[str, ...], str] = {}
+    for name, rail in rails.items():
+        words = module_words(rail, node.device(name).get("interface"))
+        if words is None:
+            gaps.append(Gap(f"module of {name}", "neither mlxlink nor ethtool is there for it"))
+        elif words in seen:
+            gaps.append(Gap(f"module of {name}", f"that of {seen[words]}"))
+        else:
+            seen[words] = name
+            for said in _module_looks(name, words, deadline):
+                (faults if isinstance(said, Fault) else gaps).append(said)  # type: ignore[arg-type]
+            checked |= not any(gap.what == f"module of {name}" for gap in gaps)
+    return Look("optics", checked or bool(faults), tuple(faults), tuple(gaps))
+
+
+def module_words(rail: RailView, interface: str | None) -> tuple[str, ...] | None:
+    """Return the command that shows a rail's module; None if no tool is there that could."""
+    if rail.device.startswith("mlx5_") and shutil.which("mlxlink"):
+        return ("mlxlink", "-d", rail.device, "-m", "-c", *(("-p", str(rail.port)) if (rail.port or 1) > 1 else ()))
+    if interface is not None and shutil.which("ethtool"):
+        return ("ethtool", "-m", interface)
+    return None
+
+
+def _module_looks(name: str, words: tuple[str, ...], deadline: Deadline) -> Iterator[Fault | Gap]:
+    """Yield what is beyond an alarm of a rail's module, and what is not judged: the whole module, or a reading."""
+    what = f"module of {name}"
+    try:
+        ended = ending.run(words, deadline)
+        parsed = FABRIC_PARSERS[words[0]](f"{ended.out}{ended.err}")
+    except (OSError, ParseError):
+        yield Gap(what, f"{words[0]} printed no module")
+        return
+    module = next((port.module for port in parsed.fabric if port.module), None)
+    if module is None:
+        why = parsed.failures[0].text if parsed.failures else "no module"
+        yield Gap(what, f"{words[0]}: {why}")
+        return
+    report = report_of(module)
+    if not report.inside and not report.findings:
+        yield Gap(what, "; ".join(report.unjudged))
+        return
+    for one in report.findings:
+        if one.level == "alarm":
+            yield Fault(f"{name}: {one.found}, expected {one.expected}; {report.name}", _OPTICS_FIX)
+        else:
+            yield Gap(f"warning of {name}", f"{one.found}, expected {one.expected}")
+    for why in report.unjudged:
+        yield Gap(f"readings of {name}", why)
 
 
 #: If more than this share of a system's nodes is sick, a person should look again before draining them.

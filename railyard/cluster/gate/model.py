@@ -31,7 +31,7 @@ from railyard.results.flaps import PortFlaps
 from railyard.site.systems.node_view import FabricView, RailView, SystemView
 
 State = Literal["fit", "unfit", "undecided"]
-Part = Literal["links", "slots", "counters", "loopback", "memory", "pair"]
+Part = Literal["links", "slots", "counters", "optics", "loopback", "memory", "pair"]
 FORMAT = 1
 #: 2 is a user's mistake, as in all commands. Only 1 means that the node should be drained.
 EXIT_CODES: Mapping[State, int] = MappingProxyType({"fit": 0, "unfit": 1, "undecided": 3})

@@ -150,6 +150,7 @@ class GatePart:
     counters: Mapping[str, int] = field(default_factory=dict)
     flaps_per_day: int = int(FLAPS_PER_DAY.value)
     quiet: str = f"{FLAP_QUIET.value:g}h"
+    optics: bool = False
     loopback_mb_s: float | None = None
     memory_mb_s: float | None = None
     pair_mb_s: float | None = None

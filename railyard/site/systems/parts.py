@@ -46,6 +46,11 @@ class Gate(Model):
         f"{FLAP_QUIET.value:g}h",
         description="How long gates must see no flap until a port that flapped too often counts as good again",
     )
+    optics: bool = Field(
+        False,
+        description="Whether a gate also reads cables and modules (mlxlink or ethtool, as root) and compares them with "
+        "the thresholds that they state themselves; an alarm makes the node unfit",
+    )
     loopback_mb_s: Positive | None = Field(
         None, description="What a card's loop to itself must reach, MB/s (10^6 B/s); if left out, it is not measured"
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cluster.gate import ending, look
+from railyard.cluster.gate import ending
 from tests.cluster.gate.conftest import Site
 from tests.made.systems import HDR_BY_NAME
 from tests.waiting import PATIENCE_S, wait_for
@@ -133,7 +133,8 @@ def test_ethernet_has_no_loopback_and_no_slot_that_its_file_does_not_name(site: 
     assert found.out == (
         f"n1: fit: links; not checked: slot of eth1 (the system's file names no slot), {FIRST}, "
         "tx_errors, rx_crc_errors, rx_frame_errors, tx_carrier_errors of eth1 (the kernel shows none), "
-        "flaps of eth1 (the kernel does not count them), loopback of eth1 (no loopback over TCP: the kernel takes a shortcut), memory (gate.memory_mb_s is not set), "
+        "flaps of eth1 (the kernel does not count them), "
+        "loopback of eth1 (no loopback over TCP: the kernel takes a shortcut), memory (gate.memory_mb_s is not set), "
         "pair (no --neighbour)\n"
     )
     (site.tree.root / "sys/class/net/eth1/speed").write_text("1000\n")
@@ -498,7 +499,7 @@ def test_in_a_replay_no_node_is_judged(site: Site, monkeypatch: pytest.MonkeyPat
 
 def at(monkeypatch: pytest.MonkeyPatch, hours: float) -> None:
     """Set the time of the next gates: hours after the first."""
-    monkeypatch.setattr(look.time, "time", lambda: 1_796_000_000.0 + hours * 3600)
+    monkeypatch.setattr("time.time", lambda: 1_796_000_000.0 + hours * 3600)
 
 
 FLAP_LINES = [

@@ -1,4 +1,4 @@
-"""Flaps that gates saw, in the list of sick parts: with a test's blame, alone, good again, and in what is made of it."""
+"""Flaps that gates saw, in the list of sick parts: with a test's blame, alone, and good again."""
 
 import json
 from collections.abc import Callable
