@@ -2,7 +2,7 @@
 
 A gate reads one counter per port: how often its link went down. It keeps the value, and each growth as an event between
 two gates. Nobody knows when in that time the link went down, so an event has a beginning and an end. A counter that is
-lower than before was cleared, or its driver was loaded again. After a boot all counters begin anew. Neither is a flap,
+lower than before was cleared, or its driver was loaded again. After a boot all counters begin at zero. Neither is a flap,
 neither removes an event that was seen before, and the quiet time begins again.
 
 What is kept is bounded: `MOST_FLAPS` events per port, and none that ended more than `KEPT_S` ago.
@@ -112,7 +112,7 @@ class FlapReport:
     def words(self) -> str:
         """Return it as a part of a sentence that begins with the port."""
         times = "once" if self.count == 1 else f"{self.count} times"
-        when = f"last {utc(self.last)}" if self.count == 1 else f"first {utc(self.first)}, last {utc(self.last)}"
+        when = f"first {utc(self.first)}, last {utc(self.last)}" if self.first != self.last else f"at {utc(self.last)}"
         often = "" if self.count == 1 else f", {self.per_day:.3g} in 24 h"
         said = f"its link went down {times}{often} ({when})"
         hours = f"{self.bounds.quiet_s / 3600:g} h"

@@ -197,12 +197,12 @@ def test_folders_give_the_newest_look_of_each_port_and_name_a_file_that_is_not_w
 
 def test_the_sentence_has_number_rate_times_and_when_it_is_good_again() -> None:
     flapping, again = looks((0, 0), (1, 3)), looks((0, 0), (1, 3), (25, 3))
-    said = f"its link went down 3 times, 3 in 24 h (first {utc(T0 + HOUR)}, last {utc(T0 + HOUR)})"
+    said = f"its link went down 3 times, 3 in 24 h (at {utc(T0 + HOUR)})"
     good = utc(T0 + 25 * HOUR)
     assert report(flapping).words == f"{said}; good again from {good}, if a gate sees no flap for 24 h"
     assert report(again).words == f"{said}; good again since {good}, after 24 h without a flap"
     once = report(looks((0, 0), (1, 1)))
-    assert once.words == f"its link went down once (last {utc(T0 + HOUR)}), not more than 2 in 24 h"
+    assert once.words == f"its link went down once (at {utc(T0 + HOUR)}), not more than 2 in 24 h"
 
 
 def test_two_gates_at_the_same_second_share_nothing_with_other_times() -> None:

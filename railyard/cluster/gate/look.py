@@ -105,7 +105,7 @@ def look(asked: GateRequest, deadline: Deadline) -> GateResult:
         sys, proc = _root("RAILYARD_SYSFS", "/sys"), _root("RAILYARD_PROC", "/proc")
         boot = text(proc / "sys/kernel/random/boot_id")
         now = read(sys, system)
-        ports = flaps.follow(before.ports, now.ports, time.time(), boot, system.system, forget=asked.forget)
+        ports = flaps.follow(before.ports, now.ports, float(int(time.time())), boot, system.system, forget=asked.forget)
         same = boot == before.boot and before.counts and not asked.forget
         base = without_old_flaps(before.counts, now, ports)
         counters = compare_errors(base if same else None, now, system.gate.counters)

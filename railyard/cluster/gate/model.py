@@ -199,7 +199,7 @@ def lock_node(folder: Path, node: str) -> Iterator[None]:
 def load(folder: Path, node: str) -> GateState:
     """Return what the last gate kept; nothing if there was none.
 
-    Raises Unreadable if its file is not whole. The file is set aside then, and counting starts anew. This one gate is
+    Raises Unreadable if its file is not whole. The file is set aside then, and counting starts again. This one gate is
     undecided: a node must not be fit because what was known of it is lost.
     """
     path = _file(folder, node)

@@ -13,6 +13,8 @@ from railyard.cli.main import main
 from railyard.cluster.gate.look import why_not
 from railyard.results.flaps import Flap, FlapBounds, NodePort, PortFlaps, report_of, to_json
 from railyard.results.record.form import Record
+from railyard.results.report.html import html_report
+from railyard.results.report.spread import flaps_over_time
 from railyard.results.sick import SeenFlaps, SickPart, lines, sick_list, ticket
 
 NOW = datetime(2026, 11, 24, 4, tzinfo=timezone.utc)
@@ -65,7 +67,7 @@ def test_a_rail_that_went_down_seldom_is_not_sick_and_is_said() -> None:
     found = sick_list((), NOW, ports=(flapped(port=kept(1)),))
     assert found.sick == ()
     assert found.left_out == (
-        "not sick: hsn1 of vn2: its link went down once (last 2026-11-22T07:00:00Z), not more than 2 in 24 h",
+        "not sick: hsn1 of vn2: its link went down once (at 2026-11-22T07:00:00Z), not more than 2 in 24 h",
     )
 
 
@@ -124,3 +126,14 @@ def test_the_command_reads_the_sites_gates_and_other_folders(
     assert "vn4.json: not what a gate keeps" in printed.err
     assert main(["export", "sick", "--system", "virtual"]) == 0
     assert capsys.readouterr().out.count("its link went down 4 times") == 2
+
+
+def test_the_page_says_which_links_of_the_runs_nodes_went_down(failure: Made) -> None:
+    ports = (flapped(), flapped("hsn0", "vn1", kept(1)), flapped("hsn1", "vn9"))
+    (shown,) = flaps_over_time(ports, (failure(),))
+    assert [kind for kind, _ in shown.changes] == ["worse"]
+    assert shown.remarks[0].startswith("hsn0 of vn1: its link went down once (at ")
+    page = html_report([failure()], over_time=(shown,))
+    assert f"hsn1 of vn2: {FLAPS}; good again from 2026-11-23T08:00:00Z" in page
+    assert "vn9" not in page
+    assert flaps_over_time((flapped("hsn1", "vn9"),), (failure(),)) == ()
