@@ -2,8 +2,8 @@
 
 The vendor writes four thresholds for each reading into the module (SFF-8472, SFF-8636 page 3, CMIS page 2): low alarm,
 low warning, high warning, high alarm. Nothing else is compared with: where the module states none, or where they
-contradict each other, the reading is not judged, and the report says so. Copper without electronics has no light and states
-zeros.
+contradict each other, the reading is not judged, and the report says so. Copper without electronics has no light and
+states zeros.
 
 A module's values are a flat mapping, as parsers give them: ``temperature_c``, ``voltage_v``; by lane from 1
 ``bias_ma_lane1``, ``tx_power_dbm_lane1``, ``rx_power_dbm_lane1``; thresholds as ``rx_power_dbm_low_alarm``; a flag that

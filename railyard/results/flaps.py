@@ -2,7 +2,7 @@
 
 A gate reads one counter per port: how often its link went down. It keeps the value, and each growth as an event between
 two gates. Nobody knows when in that time the link went down, so an event has a beginning and an end. A counter that is
-lower than before was cleared, or its driver was loaded again. After a boot all counters begin at zero. Neither is a flap,
+lower than before was cleared, or its driver was loaded again. After a boot all counters are zero. Neither is a flap,
 neither removes an event that was seen before, and the quiet time begins again.
 
 What is kept is bounded: `MOST_FLAPS` events per port, and none that ended more than `KEPT_S` ago.

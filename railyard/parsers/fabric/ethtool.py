@@ -7,7 +7,7 @@ printed in mW and dBm, with "-inf" for no light; JSON has mW only.
 ethtool masks the flags of a CMIS module's lanes with the lane's number and not with its bit (``page_11h[...] & chan``),
 so those that it prints are of other lanes: they are not read, values and thresholds are.
 
-JSON: up to 6.17 the keys of temperature and voltage are twice there, for the value and for its thresholds; both are read.
+JSON: up to 6.17 it has the keys of temperature and voltage twice, for the value and for its thresholds. Both are read.
 
 Source: ethtool's cmis.c, qsfp.c, sfpdiag.c, sff-common.c and sff-common.h (PRINT_xX_PWR and others),
 sff_show_thresholds and sff_show_thresholds_json; the patches "Add JSON output handling to --module-info" (2025) and
