@@ -306,7 +306,8 @@ def _of_module(port: PortState) -> Judgement:
     if not report.alarms:
         return Judgement(None, lines, "pass", words.module_inside(report), remarks=remarks)
     sentence = words.module_alarm(report)
-    rule = fail_rule(5, sentence, "fabric", words.look_at_module(), brief=words.module_brief(report))
+    brief = words.module_brief(report.alarms[0].found, len(report.alarms) - 1)
+    rule = fail_rule(5, sentence, "fabric", words.look_at_module(), brief=brief)
     sentence = verdict_words.of_rule(rule.rule, rule.name, sentence)
     return Judgement(None, lines, "fail", sentence, (rule,), remarks=remarks)
 

@@ -131,10 +131,9 @@ def module_alarm(report: OpticReport) -> str:
     return f"{report.name}: {said}"
 
 
-def module_brief(report: OpticReport) -> str:
-    """Return the first reading of a module that is beyond an alarm, for a headline."""
-    more = f" (+{len(report.alarms) - 1} more)" if len(report.alarms) > 1 else ""
-    return f"{report.alarms[0].found}, beyond the module's alarm{more}"
+def module_brief(first: str, others: int) -> str:
+    """Return the first reading of a module that is beyond an alarm, for a headline; ``others``: how many more are."""
+    return f"{first}, beyond the module's alarm{f' (+{others} more)' if others else ''}"
 
 
 def module_inside(report: OpticReport) -> str:
