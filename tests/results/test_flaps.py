@@ -15,8 +15,10 @@ from railyard.results.flaps import (
     FlapReport,
     PortFlaps,
     PortReading,
+    collect,
     follow,
     from_json,
+    kept_by_site,
     read_folders,
     report_of,
     to_json,
@@ -209,3 +211,12 @@ def test_two_gates_at_the_same_second_share_nothing_with_other_times() -> None:
     flap = Flap(T0, T0, 2)
     assert (flap.share(T0 - DAY_S, T0), flap.share(T0 + 1, T0 + 2)) == (2.0, 0.0)
     assert report(replace(looks((0, 0)), flaps=(flap,))).count == 2
+
+
+def test_answers_of_nodes_are_kept_where_the_site_is_read_and_a_wrong_one_is_said(tmp_path: Path) -> None:
+    ports = to_json({"p": looks((0, 0), (1, 3))})
+    answers = [{"node": "n1", "ports": ports}, {"node": "n2", "ports": {"p": 3}}, {"node": "n3"}]
+    problems = collect(tmp_path, answers)
+    assert [problem.partition(":")[0] for problem in problems] == ["n2"]
+    found, _ = read_folders(kept_by_site(tmp_path))
+    assert [(one.node, one.report.count) for one in found] == [("n1", 3)]
