@@ -121,7 +121,7 @@ def sick_command(
     as_json: bool,
     output: Path | None,
 ) -> int:
-    """List the parts that failed tests blame, each once, and the ports that flap.
+    """List the parts that failed tests blame, and ports that flap.
 
     \b
     Examples:
