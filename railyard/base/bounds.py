@@ -348,6 +348,24 @@ PORT_DISCARDS = JudgingBound(
     "packets that a port discarded or refused: a restart of a switch or a changed partition causes some",
     "etc/error_thresholds of infiniband-diags (rdma-core)",
 )
+FLAPS_PER_DAY = JudgingBound(
+    "flaps-per-day",
+    2,
+    "flaps in 24 h",
+    "a switch that is restarted, or a cable that is plugged in, takes a link down once or twice; a port that goes down "
+    "more often in a day flaps. Gates run hours apart, so a day is looked at. A counter of errors (link_downed) must "
+    "also keep to hard-errors between two gates",
+    "sonic-swss 3933 gives up a port after three flaps in two hours, azurehpc-health-checks a node after several in "
+    f"six hours; NVSentinel allows two changes of carrier, and no link_downed. The number per day is {_OWN}",
+)
+FLAP_QUIET = JudgingBound(
+    "flap-quiet",
+    24,
+    "h",
+    "a port that flapped too often counts as good again after so long without a flap that gates saw; what flaps by "
+    "temperature or load comes back within a day. A boot, or a counter that was cleared, begins the time again",
+    f"gpud (pull request 1247) leaves the time to the site and never forgets without it; the number is {_OWN}",
+)
 RESENT_SHARE = JudgingBound(
     "resent-share",
     0.001,
@@ -574,6 +592,8 @@ BOUNDS: tuple[JudgingBound, ...] = (
     HARD_ERRORS,
     PORT_ERRORS,
     PORT_DISCARDS,
+    FLAPS_PER_DAY,
+    FLAP_QUIET,
     RESENT_SHARE,
     LATE_MEAN,
     RESENT_LEAST,

@@ -1,5 +1,7 @@
 """From the suspects of stored verdicts to the list of sick parts: each once, since when, and whether it passed since.
 
+A rail is also sick if gates saw that its link went down too often (``railyard.results.flaps``).
+
 A suspect counts if its test failed (also as an expected failure). A disturbed test blames nobody. Replays and
 rehearsals measure nothing. A suspect of kind ``stack`` is a setting, not a part.
 
@@ -9,7 +11,7 @@ Sick parts are written as format 1.
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -17,6 +19,7 @@ from railyard.base.hostlist import label
 from railyard.base.json_codec import encode
 from railyard.base.values import one_line
 from railyard.base.wording import count_of, few
+from railyard.results.flaps import FlapReport, FlapState, NodePort, utc
 from railyard.results.record.form import FaultClass, Record, State, Suspect
 from railyard.results.record.headline import suspect_name
 from railyard.results.record.pair_rows import PairsRecord
@@ -45,6 +48,25 @@ class SeenTest:
 
 
 @dataclass(frozen=True, slots=True)
+class SeenFlaps:
+    """How often the link of a rail went down, by the counters that gates of its node keep.
+
+    ``per_day`` is the most in any 24 hours; ``first`` and ``last`` are the times of the gates that saw it (UTC);
+    ``quiet_since`` is since when gates saw no flap. ``good_from`` is when the rail counts as good again if it stays
+    quiet, or since when it does.
+    """
+
+    state: FlapState
+    count: int
+    per_day: float
+    first: str
+    last: str
+    quiet_since: str
+    good_from: str | None = None
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
 class SickPart:
     """One part, with the evidence of the newest verdict that blames it.
 
@@ -53,7 +75,9 @@ class SickPart:
     GPU, a leaf or an up-link. ``sentence`` is the verdict's, its failure's class ``class``, and ``look_at`` what to
     look at next. ``first`` and ``last`` are the oldest and the newest test that blames it; ``runs`` are all runs that
     do, ``tests`` the names of all tests, the newest first. ``passed`` is the newest test that has passed over it since
-    and is like one that blamed it: same fabric, benchmark, rails and policy.
+    and is like one that blamed it: same fabric, benchmark, rails and policy. ``flaps``: how often the rail's link went
+    down between gates. What only gates saw has no run; its test is `railyard gate`, which passes when the rail was
+    quiet for long enough.
     """
 
     system: str
@@ -74,6 +98,7 @@ class SickPart:
     runs: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
     passed: SeenTest | None = None
+    flaps: SeenFlaps | None = None
     extra: Extra = field(default_factory=dict, kw_only=True)
 
 
@@ -100,7 +125,7 @@ class SickList:
 SURE: Mapping[str, str] = {
     "shown": "measured again against good partners, and nothing smaller explains it",
     "likely": "the figures fit and nothing contradicts them, but they are too few to show it",
-    "named": "a failed test blames it",
+    "named": "a failed test or a gate blames it",
     "open": "something is wrong there, and the tests cannot tell what: nobody is blamed yet",
 }
 #: What to try for each kind of part, after what its verdict says to look at.
@@ -116,6 +141,9 @@ NEXT: Mapping[Kind, str] = {
     "leaf": "look at the leaf switch and at its up-links; its nodes are good among themselves",
     "up-link": "look at the error counters of both its ports (railyard fabric as root), and swap its cable",
 }
+#: The test of a rail that only gates saw, and what to look at next.
+GATE = "railyard gate"
+_FLAPS_NEXT = "its cable, its optics (railyard fabric with mlxlink -m or ethtool -m) and the switch port"
 #: A test in one of these states may blame parts.
 _BLAMING: tuple[State, ...] = ("fail", "xfail")
 #: The surest first.
@@ -144,10 +172,13 @@ class _Key:
 _Seen = list[tuple[Record, Suspect]]
 
 
-def sick_list(records: Iterable[Record], now: datetime, run: str | None = None) -> SickList:
+def sick_list(
+    records: Iterable[Record], now: datetime, run: str | None = None, ports: Sequence[NodePort] = ()
+) -> SickList:
     """Return the sick parts that these records blame; ``run``: only those that this run blames.
 
-    A record that a wrong clock dated after ``now`` is left out, since it would hide later passes.
+    ``ports``: those whose flaps gates saw; a rail that flaps is sick, whatever tests say. A record that a wrong clock
+    dated after ``now`` is left out, since it would hide later passes.
     """
     left_out: Counter[str] = Counter()
     measured = sorted(
@@ -166,8 +197,11 @@ def sick_list(records: Iterable[Record], now: datetime, run: str | None = None) 
             left_out["of a disturbed test, which blames nobody"] += len(record.found.verdict.suspects)
     passes = _Passes(measured)
     parts = [_part(key, found, passes) for key, found in blamed.items()]
+    parts = _with_flaps(parts, ports)
     chosen = [part for part in parts if run is None or run in part.runs]
     sentences = tuple(f"{count_of(count, 'suspect')} left out: {why}" for why, count in left_out.items() if count)
+    if run is None:
+        sentences += tuple(f"not sick: {one_line(port.words)}" for port in ports if port.report.state == "seldom")
     tests = sum(1 for one in measured if run is None or one.made.run == run)
     return SickList(f"{now:%Y-%m-%dT%H:%M:%SZ}", tests, tuple(chosen), sentences)
 
@@ -244,6 +278,54 @@ def _part(key: _Key, seen: _Seen, passes: "_Passes") -> SickPart:
         tests=tuple(dict.fromkeys(each.test.case for each, _ in seen)),
         passed=passed,
     )
+
+
+def _with_flaps(parts: Sequence[SickPart], ports: Sequence[NodePort]) -> list[SickPart]:
+    """Return the parts, with the flaps of those that are rails, and the rails that only gates saw; the newest first."""
+    found = {_place(part): part for part in parts}
+    for port in ports:
+        key = (port.system, "rail", (label(port.node),), port.rail.removesuffix(_FIRST_PORT))
+        known = found.get(key)
+        if known is not None:
+            found[key] = _flapped(known, port.report)
+        elif port.report.state != "seldom":
+            found[key] = _only_flapped(port)
+    return sorted(found.values(), key=lambda part: part.last.time, reverse=True)
+
+
+def _place(part: SickPart) -> tuple[object, ...]:
+    nodes = tuple(sorted(map(label, part.nodes)))
+    rail = None if part.rail is None else part.rail.removesuffix(_FIRST_PORT)
+    return (part.system, part.kind, nodes, rail) if part.kind == "rail" else (part.name, part.kind, part.system, nodes)
+
+
+def _flapped(part: SickPart, report: FlapReport) -> SickPart:
+    flaps = _as_flaps(report)
+    if report.state != "flapping":
+        return replace(part, flaps=flaps)
+    last = max(part.last, SeenTest(part.last.run, GATE, flaps.last), key=lambda seen: seen.time)
+    evidence = f"{part.evidence}; {report.words}"
+    return replace(part, flaps=flaps, state="sick", passed=None, evidence=evidence, last=last)
+
+
+def _only_flapped(port: NodePort) -> SickPart:
+    report, flaps = port.report, _as_flaps(port.report)
+    is_good = report.state == "good again" and flaps.good_from is not None
+    return SickPart(
+        system=port.system, kind="rail", name=suspect_name(Suspect("rail", report.words, port.node, port.rail)),
+        evidence=report.words, sentence=port.words, confidence="named", state="passed since" if is_good else "sick",
+        first=SeenTest("", GATE, flaps.first), last=SeenTest("", GATE, flaps.last), node=port.node, nodes=(port.node,),
+        rail=port.rail, class_="fabric", look_at=_FLAPS_NEXT, tests=(GATE,),
+        passed=SeenTest("", GATE, flaps.good_from or "") if is_good else None, flaps=flaps,
+    )  # fmt: skip
+
+
+def _as_flaps(report: FlapReport) -> SeenFlaps:
+    good_from = None if report.good_from is None else utc(report.good_from)
+    return SeenFlaps(
+        report.state, report.count, round(report.per_day, 2), utc(report.first), utc(report.last),
+        utc(report.quiet_since), good_from,
+    )  # fmt: skip
 
 
 def _as_seen(record: Record) -> SeenTest:
@@ -341,7 +423,8 @@ def lines(found: SickList) -> list[str]:
 
 def _words(part: SickPart) -> str:
     passed = f", passed since: {part.passed.time}" if part.passed is not None else ""
-    return f"{part.confidence}, {count_of(len(part.runs), 'run')}{passed}"
+    blamed = count_of(len(part.runs), "run") if part.runs else "seen by gates"
+    return f"{part.confidence}, {blamed}{passed}"
 
 
 def ticket(part: SickPart, page: Callable[[str], str]) -> str:
@@ -356,8 +439,9 @@ def ticket(part: SickPart, page: Callable[[str], str]) -> str:
         ("Evidence", part.evidence),
         ("Verdict", part.sentence),
         ("What to try next", "; ".join(filter(None, (part.look_at, NEXT[part.kind])))),
-        ("Page of the newest run", page(part.last.run)),
     ]
+    if part.last.run:
+        told.append(("Page of the newest run", page(part.last.run)))
     if part.passed is not None:
         told.insert(3, ("Passed since", f"{_test(part.passed)}: check whether it is still sick before you do anything"))
     title = f"# {part.system}: {part.name}"
@@ -370,6 +454,8 @@ def tickets(found: SickList, page: Callable[[str], str]) -> str:
 
 
 def _format_since(part: SickPart) -> str:
+    if not part.runs:
+        return f"{part.first.time}, last {part.last.time}; seen by {GATE}"
     blamed = f"blamed by {count_of(len(part.tests), 'test')} of {count_of(len(part.runs), 'run')}"
     if part.first == part.last:
         return f"{part.first.time}; {blamed}: {part.last.test}"
@@ -377,7 +463,7 @@ def _format_since(part: SickPart) -> str:
 
 
 def _test(seen: SeenTest) -> str:
-    return f"{seen.test} at {seen.time} (run {seen.run})"
+    return f"{seen.test} at {seen.time}{f' (run {seen.run})' if seen.run else ''}"
 
 
 def _plain(text: str) -> str:

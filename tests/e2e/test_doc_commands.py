@@ -92,6 +92,7 @@ NOT_RUN = {
     r"(srun .*|\S*)\brailyard gate\b": "needs a node of a cluster: tests/cluster/gate",
     r"\S*railyard rehearse\b": "Slurm: tests/e2e/test_rehearse.py",
     r"\S*railyard run .*-P policy=rail-2": "no system here asks for each rail: tests/site/test_rails.py",
+    r"(ethtool -m |railyard judge ethtool\.out)": "needs a module: tests/cluster/fabric/test_optics.py",
     r"\S*railyard export sick\b": "needs measured runs: tests/cli/commands/test_export_sick.py",
     r"\S*railyard history\b": "needs measured runs: tests/results/history",
     r"\S*railyard ci generate .*--spack": "needs a system with Spack: tests/cli/test_gitlab_pipeline.py",

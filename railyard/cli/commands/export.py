@@ -15,6 +15,7 @@ from railyard.base.wording import count_of
 from railyard.cli.options import say, time_given
 
 if TYPE_CHECKING:
+    from railyard.results.flaps import NodePort
     from railyard.results.record.form import Record
     from railyard.results.sick import SickList
 
@@ -59,7 +60,8 @@ def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
     records = exports.newest(found.records, now)
     if not records:
         raise RailyardError(_nothing(home))
-    registry = exports.registry_of(records, now, sick_list(found.records, now).sick)
+    ports = [port for port in _flapped(home, ()) if not system or port.system in system]
+    registry = exports.registry_of(records, now, sick_list(found.records, now, ports=ports).sick)
     if output is None:
         click.echo(exports.text_of(registry), nl=False)
     else:
@@ -102,14 +104,24 @@ def grafana_command(output: Path | None) -> int:
 )
 @click.option("--as", "form", type=click.Choice(["list", "drain", "ticket"]), default="list", show_default=True,
               help="One line per part, the site's drain command per node, or a Markdown ticket per part.")  # fmt: skip
+@click.option(
+    "--gates", "folders", type=click.Path(path_type=Path, file_okay=False, exists=True), multiple=True, metavar="DIR",
+    help="Also read what gates keep in DIR (their --state). Repeatable. The site's own .railyard/gate is always read.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file; else print it."
 )
 def sick_command(
-    run: str | None, system: tuple[str, ...], since: str | None, form: str, as_json: bool, output: Path | None
+    run: str | None,
+    system: tuple[str, ...],
+    since: str | None,
+    form: str,
+    folders: tuple[Path, ...],
+    as_json: bool,
+    output: Path | None,
 ) -> int:
-    """List the parts that failed tests blame, each once.
+    """List the parts that failed tests blame, and ports that flap.
 
     \b
     Examples:
@@ -120,7 +132,10 @@ def sick_command(
     the parts that this run blames, else those of all stored runs. If the same benchmark passed over a part later, the
     list says so. It runs nothing: --as drain only prints the commands of the system's file.
 
-    Exit code: 0 written, 2 wrong input, or there is no measured test.
+    A port whose link went down too often between gates is in the list, too: how often per day, first and last, and when
+    it counts as good again.
+
+    Exit code: 0 written, 2 wrong input, or there is no measured test and no port that flapped.
     """
     from railyard.results.sick import lines, tickets
     from railyard.results.store.query import refuse_unknown
@@ -128,8 +143,9 @@ def sick_command(
     if as_json and form != "list":
         raise click.UsageError("--json prints the list: leave out --as")
     home = find_home()
-    refuse_unknown(home, {"system": system})
-    found = _sick(home, run, system, since)
+    ports = _flapped(home, folders)
+    refuse_unknown(home, {"system": [name for name in system if name not in {port.system for port in ports}]})
+    found = _sick(home, run, system, since, ports)
     if as_json:
         text = json.dumps(found.to_json(), indent=1, ensure_ascii=False) + "\n"
     elif form == "drain":
@@ -142,8 +158,20 @@ def sick_command(
     return 0
 
 
-def _sick(home: Path, run: str | None, system: tuple[str, ...], since: str | None) -> "SickList":
-    """Return the sick parts that were asked for. Raises RailyardError if no test measured anything."""
+def _flapped(home: Path, folders: Sequence[Path]) -> "tuple[NodePort, ...]":
+    """Return the ports that flapped, by what gates keep for the site and in folders; say which file is damaged."""
+    from railyard.results.flaps import kept_by_site, read_folders
+
+    ports, problems = read_folders((*kept_by_site(home), *folders))
+    for problem in problems:
+        say(f"railyard: {problem}", err=True)
+    return ports
+
+
+def _sick(
+    home: Path, run: str | None, system: tuple[str, ...], since: str | None, ports: "tuple[NodePort, ...]"
+) -> "SickList":
+    """Return the sick parts that were asked for. Raises RailyardError if no test measured, and no port flapped."""
     from dataclasses import replace
 
     from railyard.results.sick import sick_list
@@ -165,9 +193,10 @@ def _sick(home: Path, run: str | None, system: tuple[str, ...], since: str | Non
     )
     records: Sequence[Record] = (*stored.records, *more)
     measured = [each for each in (records if one is None else one.records) if each.no_measurement is None]
-    if not measured:
+    ports = tuple(port for port in ports if not systems or port.system in systems)
+    if not measured and (one is not None or not ports):
         raise RailyardError(_nothing(home) if one is None else _no_measurement(one.run))
-    found = sick_list(records, now, None if one is None else one.run)
+    found = sick_list(records, now, None if one is None else one.run, ports)
     return (
         found if since is None else replace(found, sick=tuple(part for part in found.sick if part.last.time >= since))
     )

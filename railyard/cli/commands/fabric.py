@@ -5,9 +5,10 @@ import os
 import socket
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +21,18 @@ if TYPE_CHECKING:
     from railyard.site.systems.model import System
 
 SYSFS_VARIABLE = "RAILYARD_SYSFS"  # where /sys is, as for reader.sh: tests have synthetic trees
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    name: str | None
+    fabrics: tuple[str, ...]
+    folder: Path | None
+    again_s: float | None
+    keep_hops: bool
+    optics: bool
+    own: bool
+    as_json: bool
 
 
 @click.command(name="fabric")
@@ -38,24 +51,18 @@ SYSFS_VARIABLE = "RAILYARD_SYSFS"  # where /sys is, as for reader.sh: tests have
 @click.option(
     "--keep-hops", is_flag=True, help="Keep how many switches are between nodes: references can depend on hops."
 )
+@click.option("--optics", is_flag=True, help="Also read cables and modules with mlxlink or ethtool; both need root.")
 @click.option(
     "--own", is_flag=True, help="Print what this node reads about its own ports as lines of JSON; judge nothing."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per fabric, one per line.")
-def command(
-    name: str | None,
-    fabrics: tuple[str, ...],
-    folder: Path | None,
-    again_s: float | None,
-    keep_hops: bool,
-    own: bool,
-    as_json: bool,
-) -> int:
+def command(**options: Any) -> int:
     """Find links, ports, cards and slots that are not as stated.
 
     \b
     Examples:
       railyard fabric --system mycluster              on a node, as root
+      railyard fabric --system mycluster --optics     also cables and modules
       railyard fabric --system mycluster --from saved/
 
     It compares what the fabric shows with the system's file, and names each link, port, counter, card and slot that
@@ -63,21 +70,22 @@ def command(
 
     Exit code: 0 no problem, 1 a problem, 2 wrong input, or nothing could be read.
     """
-    if own:
-        click.echo(_own_lines())
+    given = _Options(**options)
+    if given.own:
+        click.echo(_own_lines(given.optics))
         return 0
     from railyard.cluster.fabric.judge import judge, nothing_seen
     from railyard.cluster.fabric.model import expected_of
 
     home = find_home()
-    system = _system(home, name)
-    chosen = [expected_of(system, each) for each in _fabrics(system, fabrics)]
-    readings = _read(home, folder, again_s)
+    system = _system(home, given.name)
+    chosen = [expected_of(system, each) for each in _fabrics(system, given.fabrics)]
+    readings = _read(home, given)
     judged = [(expected, judge(expected, readings)) for expected in chosen]
     shown = [(expected, report) for expected, report in judged if not report.is_blind]
     for expected, report in shown:
-        _show(expected, report, as_json)
-        if keep_hops:
+        _show(expected, report, given.as_json)
+        if given.keep_hops:
             _keep_hops(home, system.system, expected, readings)
     # In the file the same cards may be a fabric of InfiniBand and one of Ethernet. At the moment they are only one of
     # them.
@@ -85,7 +93,7 @@ def command(
     for expected, report in judged:
         if report.is_blind:
             sentence = nothing_seen(expected, report)
-            if fabrics or any((rail.device, rail.port) not in seen for rail in expected.rails):
+            if given.fabrics or any((rail.device, rail.port) not in seen for rail in expected.rails):
                 raise SetupError(sentence)
             _print_aside(sentence)
     return max((1 if report.problems else 0 for _, report in shown), default=0)
@@ -120,7 +128,7 @@ def _keep_hops(home: Path, system: str, expected: "ExpectedFabric", readings: "R
             _print_aside(f"{fabric}: {how}: {SWITCHES_FIX}")
 
 
-def _own_lines() -> str:
+def _own_lines(optics: bool) -> str:
     """Return this node's own reading. Its tools' outputs are not kept."""
     from railyard.cluster.fabric.own_json import lines_of
     from railyard.cluster.fabric.saved_outputs import collect_own, read_folder
@@ -129,7 +137,7 @@ def _own_lines() -> str:
     with tempfile.TemporaryDirectory(prefix="railyard-fabric-") as name:
         folder = Path(name) / node
         folder.mkdir()
-        collect_own(folder, _quiet, _sysfs())
+        collect_own(folder, _quiet, _sysfs(), optics=optics)
         readings = read_folder(Path(name), {node: _sysfs()})
     return lines_of(node, readings.own, readings.cards)
 
@@ -138,17 +146,19 @@ def _sysfs() -> Path:
     return Path(os.environ.get(SYSFS_VARIABLE, "/sys"))
 
 
-def _read(home: Path, folder: Path | None, again_s: float | None) -> "Readings":
+def _read(home: Path, given: _Options) -> "Readings":
     """Return the readings of a folder, or new ones; outputs of new ones are kept in the site's state folder."""
     from railyard.cluster.fabric.saved_outputs import collect, read_folder
 
-    if folder is not None:
-        if again_s is not None:
+    if given.folder is not None:
+        if given.again_s is not None:
             raise click.UsageError("--again reads counters now, --from reads those of a folder: give only one of them")
-        return read_folder(folder)
+        if given.optics:
+            raise click.UsageError("--optics reads modules now, --from reads saved outputs: give only one of them")
+        return read_folder(given.folder)
     node = socket.gethostname()
     folder = state_folder(home) / "fabric" / f"{datetime.now(timezone.utc):%Y%m%dT%H%M%S%f}"
-    collect(folder, node, _print_aside, again_s, _sysfs())
+    collect(folder, node, _print_aside, given.again_s, _sysfs(), optics=given.optics)
     _print_aside(f"outputs are kept in {folder}")
     return read_folder(folder, {node: _sysfs()})
 

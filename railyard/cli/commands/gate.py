@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -168,7 +168,7 @@ def _decide_with_drain(asked: "GateRequest", deadline: "Deadline", drain: bool) 
             drained = drained if wrong else then
             if wrong:
                 say(f"railyard: gate of {answer.node}: {wrong}", err=True)
-        model.save(asked.state, asked.node, model.GateState(looked.kept.boot, looked.kept.counts, drained))
+        model.save(asked.state, asked.node, replace(looked.kept, drained=drained))
     return answer
 
 
@@ -176,6 +176,7 @@ def _of_nodes(given: _Options, home: Path, system: "System") -> int:
     """Run the gates of many nodes, print the line of each, and return one exit code."""
     from railyard.base.hostlist import expand_names
     from railyard.cluster.gate.on_nodes import ask, worst
+    from railyard.results import flaps
 
     try:
         nodes = tuple(dict.fromkeys(expand_names(given.nodes or "")))
@@ -190,6 +191,8 @@ def _of_nodes(given: _Options, home: Path, system: "System") -> int:
     answers = ask(home, system, nodes, options, lambda sentence: click.echo(f"railyard: {sentence}", err=True))
     for told in answers:
         _print(told, given)
+    for problem in flaps.collect(home, answers):
+        say(f"railyard: {problem}", err=True)
     return worst(answers)
 
 

@@ -8,7 +8,7 @@ import click
 
 from railyard.base.terminal import colour, track, width
 from railyard.base.wording import count_of
-from railyard.cli.options import form_of
+from railyard.cli.options import form_of, say
 from railyard.results.report.files import FORMATS, read_many, write_format, write_report
 from railyard.results.report.terminal import format_failures
 
@@ -66,6 +66,8 @@ def command(
         )
         return 0 if read.is_pass else 1
     over_time = _over_time(read.records) if form == "html" and read.folder is None else ()
+    if form == "html":
+        over_time = (*over_time, *_flaps(read.records))
     if output:
         write_report(output, write_format(read, form, over_time=over_time))
         click.echo(f"wrote {output}", err=True)
@@ -77,6 +79,18 @@ def command(
         drawn = write_plots(read.records, plots, kind or "pdf")
         click.echo(f"drew {count_of(len(drawn), 'plot')} in {plots}", err=True)
     return 0 if read.is_pass else 1
+
+
+def _flaps(records: "Sequence[Record]") -> "tuple[OverTime, ...]":
+    """Return how often links of these runs' nodes went down between runs."""
+    from railyard.base.paths import find_home
+    from railyard.results.flaps import kept_by_site, read_folders
+    from railyard.results.report.spread import flaps_over_time
+
+    ports, problems = read_folders(kept_by_site(find_home()))
+    for problem in problems:
+        say(f"railyard: {problem}", err=True)
+    return flaps_over_time(ports, records)
 
 
 def _over_time(records: "Sequence[Record]") -> "tuple[OverTime, ...]":

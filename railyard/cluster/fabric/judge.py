@@ -21,8 +21,10 @@ from railyard.cluster.fabric.link_state import (
     counter_findings,
     is_software,
     link_findings,
+    optics_findings,
     rails_without_speed,
     signals,
+    unjudged_optics,
 )
 from railyard.cluster.fabric.members import adapters, hop_counts, hop_findings, manager_findings, member_findings
 from railyard.cluster.fabric.model import (
@@ -230,6 +232,7 @@ JUDGES: tuple[Callable[[ExpectedFabric, Readings], list[Finding]], ...] = (
     manager_findings,
     member_findings,
     link_findings,
+    optics_findings,
     counter_findings,
     slot_findings,
     listed_findings,
@@ -312,6 +315,7 @@ def _remarks(expected: ExpectedFabric, readings: Readings) -> list[str]:
     unread = [f"{card.node} {card.device}: {', '.join(card.unread)}" for card in readings.cards if card.unread]
     if unread:
         said.append(f"not readable, so not judged: {some(unread, 3)}")
+    said += unjudged_optics(expected, readings)
     if readings.is_whole and readings.counters is None:
         said.append("no error counters were read: ibqueryerrors has no output here")
     return said

@@ -24,6 +24,7 @@ from railyard.cluster.fabric.model import (
     link_words,
 )
 from railyard.hardware.links import lanes, slower
+from railyard.hardware.optics import report_of
 from railyard.parsers.fabric.port import ALL_PORTS, DISCARDS, DISCARDS_MEAN, WAIT, WAIT_MEANS, Peer, PortState
 
 #: Physical state of a port that is down -> what fixes it.
@@ -149,6 +150,42 @@ def _signal(port: PortState) -> Finding | None:
     advice = port.extra.get("recommendation", "no words beside it")
     fix = "read its bit error rates (mlxlink -c), then clean, reseat or replace its cable"
     return finding_at("signal", port, f"mlxlink: {advice} (status opcode {opcode})", "status opcode 0", fix)
+
+
+def optics_findings(expected: ExpectedFabric, readings: Readings) -> list[Finding]:
+    """Return a finding for each reading of a rail's cable or module that is beyond the module's own threshold.
+
+    Beyond an alarm is a problem, beyond a warning a remark.
+    """
+    found = []
+    for port in readings.own:
+        if not port.module or expected.rail(port.device, port.port) is None:
+            continue
+        report = report_of(port.module)
+        for one in report.findings:
+            fix = f"clean, reseat or replace {cable(port)} or its module: {report.name}"
+            said = finding_at("optics", port, one.found, one.expected, fix)
+            found.append(said if one.level == "alarm" else replace(said, weight="remark"))
+    return found
+
+
+def unjudged_optics(expected: ExpectedFabric, readings: Readings) -> list[str]:
+    """Return what the modules of rails state no thresholds for, and their bit errors before correction: a note each."""
+    notes = []
+    for port in readings.own:
+        if expected.rail(port.device, port.port) is None:
+            continue
+        where = f"{port.node} {port.device} port {port.port}"
+        if port.module:
+            report = report_of(port.module)
+            notes += [f"{where} ({report.name}): not judged: {why}" for why in report.unjudged]
+        if "raw_physical_ber" in port.extra:
+            fec = port.extra.get("fec", "no word of FEC")
+            before = f"bit errors before correction {port.extra['raw_physical_ber']:g}"
+            after = port.extra.get("effective_physical_ber")
+            left = "" if after is None else f", after it {after:g}"
+            notes.append(f"{where}: {before}{left} ({fec}); not judged: no module states a bound for them")
+    return notes
 
 
 def _not_active(port: PortState) -> Finding:

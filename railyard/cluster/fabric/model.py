@@ -312,6 +312,8 @@ def _fill_in(first: PortState, second: PortState) -> PortState:
     if second.counters:
         new["counters"] = {**second.counters, **first.counters}
         new["saturated"] = tuple(dict.fromkeys((*first.saturated, *second.saturated)))
+    if second.module and not first.module:
+        new["module"] = second.module
     if second.extra:
         new["extra"] = {**second.extra, **first.extra}
     return first._replace(**new) if new else first

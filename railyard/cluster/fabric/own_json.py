@@ -50,6 +50,8 @@ class OwnPort:
     firmware: str | None = None
     netdev: str | None = None
     counters: Mapping[str, int] = field(default_factory=dict)
+    module: Mapping[str, float] = field(default_factory=dict)
+    module_words: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +123,16 @@ def _joined_lines(text: str, file: str) -> Iterator[tuple[int, str]]:
 
 
 def _as_own_port(port: PortState) -> OwnPort:
-    return OwnPort(**{each.name: getattr(port, each.name) for each in fields(OwnPort)})
+    said = {each.name: getattr(port, each.name) for each in fields(OwnPort) if not each.name.startswith("module")}
+    words = {name: value for name, value in port.module.items() if isinstance(value, str)}
+    numbers = {name: float(value) for name, value in port.module.items() if not isinstance(value, str)}
+    return OwnPort(**said, module=numbers, module_words=words)
 
 
 def _state(node: str, port: OwnPort) -> PortState:
-    said = {each.name: getattr(port, each.name) for each in fields(OwnPort)}
-    return PortState(node=node, kind="CA", saturated=full(port.counters), **said)
+    said = {each.name: getattr(port, each.name) for each in fields(OwnPort) if not each.name.startswith("module")}
+    module: dict[str, str | int | float] = {**port.module_words, **port.module}
+    return PortState(node=node, kind="CA", saturated=full(port.counters), module=module, **said)
 
 
 def own_of(file: NodeFile) -> OwnAnswer:

@@ -3,6 +3,7 @@
     DIR/iblinkinfo.out ibnetdiscover.out ibqueryerrors.out ibqueryerrors-later.out sminfo.out
     DIR/own.out                          lines of `railyard fabric --own`, of any number of nodes
     DIR/NODE/ibstat.out ibstatus.out ibv_devinfo.out rdma_link.out mlxlink-mlx5_0.out dcb-mlx5_0.out own.out
+    DIR/NODE/ethtool-mlx5_0.out          ethtool -m of a device's (or an interface's) module
     DIR/perfquery.out DIR/NODE/perfquery-mlx5_0.out
     DIR/NODE/lspci.out show_gids.out nvidia-smi.out
     DIR/NODE/sys/class/infiniband/…      a copy of that part of a node's sysfs
@@ -20,7 +21,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -51,7 +52,7 @@ from railyard.parsers.output import ParsedOutput, ParseError
 from railyard.provision.testbed.boot import SEARCH_PATH
 
 SUBNET_TOOLS = ("iblinkinfo", "ibnetdiscover", "ibqueryerrors")
-NODE_TOOLS = ("ibv_devinfo", "ibstat", "ibstatus", "rdma_link", "mlxlink")
+NODE_TOOLS = ("ibv_devinfo", "ibstat", "ibstatus", "rdma_link", "mlxlink", "ethtool")
 #: Tools that show a node's slots, GIDs, and how near its GPUs and NICs are.
 HARDWARE_TOOLS = ("lspci", "show_gids", "nvidia_smi")
 SMINFO, PFC, OWN, SYS, LATER = "sminfo", "dcb", "own", "sys", "later"
@@ -217,7 +218,7 @@ def _read_node(folder: Path, found: _SavedOutputs) -> None:
             found.notes.append(f"not read, since no known tool has this name: {folder.name}/{path.name}")
             continue
         found.files += 1
-    # mlxlink-mlx5_0.out is about that device: it does not say which others the node has
+    # mlxlink-mlx5_0.out and ethtool-mlx5_0.out are that device: they do not say which others the node has
     whole = (path.name for path in folder.iterdir() if tool_of(path) in {SYS, OWN, *NODE_TOOLS} and not _device(path))
     if not any(whole):
         found.in_part.add(folder.name)
@@ -295,7 +296,13 @@ LIMIT_S = 300
 
 
 def collect(
-    folder: Path, node: str, say: Callable[[str], None], again_s: float | None = None, sys: Path = Path("/sys")
+    folder: Path,
+    node: str,
+    say: Callable[[str], None],
+    again_s: float | None = None,
+    sys: Path = Path("/sys"),
+    *,
+    optics: bool = False,
 ) -> None:
     """Run each diagnostic on PATH, with its output in a file; read counters again after ``again_s`` seconds.
 
@@ -315,7 +322,7 @@ def collect(
         seen += links.read_text(encoding="utf-8") if links.is_file() else ""
         asked.append((options, suffix))
     counted = time.monotonic()
-    collect_own(own, say, sys)
+    collect_own(own, say, sys, optics=optics)
     if again_s is None:
         return
     time.sleep(max(0.0, again_s - (time.monotonic() - counted)))
@@ -337,13 +344,37 @@ def _ways(sys: Path) -> list[tuple[tuple[str, ...], str, str | None]]:
     return ways or [((), "", None)]
 
 
-def collect_own(folder: Path, say: Callable[[str], None], sys: Path = Path("/sys")) -> None:
-    """Run the commands that show this node's own ports; run nothing if it has no RDMA device."""
+def collect_own(folder: Path, say: Callable[[str], None], sys: Path = Path("/sys"), *, optics: bool = False) -> None:
+    """Run the commands that show this node's own ports; run nothing if it has no RDMA device.
+
+    ``optics``: also those that read cables and modules.
+    """
     for file, words in OWN_FILE.items():
         _run(words, folder / file, say)
     for device in sorted({str(port.device) for port in ports_of(sys, "") if port.link_layer == "Ethernet"}):
         for netdev in _netdevs(sys / "class/infiniband" / device / "device/net"):
             _run(("dcb", "pfc", "show", "dev", netdev), folder / f"dcb-{device}.out", say)
+    if optics:
+        collect_optics(folder, say, sys)
+
+
+def collect_optics(folder: Path, say: Callable[[str], None], sys: Path) -> None:
+    """Run mlxlink or ethtool for the cable or module of each RDMA device. Both need root, and take about a second."""
+    for device in sorted({str(port.device) for port in ports_of(sys, "")}):
+        words = optics_words(device, _netdevs(sys / "class/infiniband" / device / "device/net"))
+        if words:
+            _run(words, folder / f"{words[0]}-{device}.out", say)
+        else:
+            say(f"neither mlxlink nor ethtool is installed: the cable of {device} is not judged")
+
+
+def optics_words(device: str, netdevs: Sequence[str]) -> tuple[str, ...]:
+    """Return the command that shows a device's cable or module; nothing if no tool is there that could."""
+    if device.startswith("mlx5_") and shutil.which("mlxlink", path=SEARCH_PATH):
+        return ("mlxlink", "-d", device, "-m", "-c")
+    if netdevs and shutil.which("ethtool", path=SEARCH_PATH):
+        return ("ethtool", "-m", netdevs[0])
+    return ()
 
 
 def _run(words: tuple[str, ...], file: Path, say: Callable[[str], None], *, keeps_failure: bool = False) -> None:

@@ -10,9 +10,11 @@ import contextlib
 import os
 import re
 import shlex
+import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,8 +29,13 @@ from railyard.cluster.fabric.sysfs import text
 from railyard.cluster.gate import ending, model
 from railyard.cluster.gate.ending import Deadline, GateStop
 from railyard.cluster.gate.model import Answer, Fault, Gap, Look, Part, decide_answer, short
-from railyard.hardware.counters import DRIVERS, error_maximum
+from railyard.hardware.counters import DRIVERS, Driver, error_maximum
+from railyard.hardware.optics import report_of
+from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.fabric.words import integer
+from railyard.parsers.output import ParseError
+from railyard.results import flaps
+from railyard.results.flaps import FlapBounds, PortFlaps, PortReading
 from railyard.site.systems.node_view import RailView, SystemView
 
 if TYPE_CHECKING:
@@ -43,14 +50,20 @@ NO_TRAFFIC = "no --traffic"
 #: Rail -> counter -> value.
 Counts = Mapping[str, Mapping[str, int]]
 _FIX = "check its cable and the switch port; after the repair, start afresh with railyard gate --forget"
+_OPTICS_FIX = "clean or reseat its connector, then swap the cable or the module"
+_FLAP_FIX = (
+    "reseat or replace its cable, look at its optics (railyard fabric with mlxlink -m or ethtool -m) and at the switch "
+    "port; after the repair, start afresh with railyard gate --forget"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The counters of all rails at one time, and what could not be read."""
+    """The counters of all rails at one time, how often each link went down, and what could not be read."""
 
     counts: Counts
     gaps: tuple[Gap, ...] = ()
+    ports: Mapping[str, PortReading] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +92,11 @@ class GateResult:
 
 def look(asked: GateRequest, deadline: Deadline) -> GateResult:
     """Return what a gate says about this node. Raises GateStop if it was cancelled or its time was over."""
-    system, before = asked.system, model.load(asked.state, asked.node)
+    system, before, lost = asked.system, model.GateState(), None
+    try:
+        before = model.load(asked.state, asked.node)
+    except model.Unreadable as error:
+        lost = str(error)
     with tempfile.TemporaryDirectory(prefix="railyard-gate-") as name:
         folder = Path(name)
         facts = _facts(system, folder, deadline)
@@ -88,14 +105,19 @@ def look(asked: GateRequest, deadline: Deadline) -> GateResult:
         sys, proc = _root("RAILYARD_SYSFS", "/sys"), _root("RAILYARD_PROC", "/proc")
         boot = text(proc / "sys/kernel/random/boot_id")
         now = read(sys, system)
+        ports = flaps.follow(before.ports, now.ports, float(int(time.time())), boot, system.system, forget=asked.forget)
         same = boot == before.boot and before.counts and not asked.forget
-        counters = compare_errors(before.counts if same else None, now, system.gate.counters)
-        looks = [*model.look(facts, system), counters]
+        base = without_old_flaps(before.counts, now, ports)
+        counters = compare_errors(base if same else None, now, system.gate.counters)
         # If a counter grew too much, keep the old base: else the next gate would find the node fit.
-        counts = before.counts if counters.faults else now.counts
-        after = model.GateState(boot, counts, before.drained)
+        counts = base if counters.faults else now.counts
+        counters = replace(with_flaps(counters, {rail: ports[rail] for rail in now.ports}), doubt=lost)
+        looks = [*model.look(facts, system), counters]
+        if system.gate.optics:
+            looks.append(look_at_modules(facts, system, deadline))
+        after = model.GateState(boot, counts, before.drained, ports)
         looks += _measure(asked, facts, tuple(looks), folder, deadline)
-        return GateResult(decide_answer(asked.node, looks), after)
+        return GateResult(replace(decide_answer(asked.node, looks), ports=ports), after)
 
 
 def _facts(system: SystemView, folder: Path, deadline: Deadline) -> NodeState | str:
@@ -200,7 +222,90 @@ def read(sys: Path, system: SystemView) -> Reading:
             gaps.append(Gap(f"counters of {name}", "the kernel shows none"))
         elif unread:
             gaps.append(Gap(f"{', '.join(unread)} of {name}", "the kernel shows none"))
-    return Reading(counts, tuple(gaps))
+    ports = {name: read_port(sys, rail, system) for name, rail in rails.items() if driver_of(rail) is not None}
+    gaps += [Gap(f"flaps of {name}", "the kernel does not count them") for name, port in ports.items() if port is None]
+    return Reading(counts, tuple(gaps), {name: port for name, port in ports.items() if port is not None})
+
+
+def driver_of(rail: RailView) -> Driver | None:
+    """Return how a rail counts; None if its system's file says that it does not."""
+    return DRIVERS.get(rail.counters)
+
+
+def read_port(sys: Path, rail: RailView, system: SystemView) -> PortReading | None:
+    """Return how often a rail's link went down since the boot; None if no file says it.
+
+    InfiniBand and Omni-Path count it in the port (link_downed). For all else the network interface counts it
+    (carrier_down_count; kernels before 4.16 only have carrier_changes, which counts each way).
+
+    Source: Linux Documentation/ABI/testing/sysfs-class-net and stable/sysfs-class-infiniband.
+    """
+    driver, gate = driver_of(rail), system.gate
+    # a port that never goes quiet is kept for some centuries, not longer: times must stay times
+    bounds = FlapBounds(None, gate.flaps_per_day, min(gate.quiet_s, 1 << 33))
+    port = sys / "class/infiniband" / rail.device / "ports" / str(rail.port or 1)
+    name = next((each for each in (driver.errors if driver else ()) if each.endswith("link_downed")), None)
+    if name is not None and (text(port / "link_layer") or "InfiniBand") == "InfiniBand":
+        value = integer(text(_file(sys, rail, name)) or "")
+        if value is not None and value != error_maximum(name):
+            between = gate.counters.get(name, int(HARD_ERRORS.value))
+            return PortReading(name, value, replace(bounds, between=between))
+        return None
+    interface = _interface(sys, rail, port)
+    if interface is None:
+        return None
+    for counter, ways in (("carrier_down_count", 1), ("carrier_changes", 2)):
+        value = integer(text(sys / "class/net" / interface / counter) or "")
+        if value is not None:
+            return PortReading(f"{counter} of {interface}", value // ways, bounds)
+    return None
+
+
+def _interface(sys: Path, rail: RailView, port: Path) -> str | None:
+    """Return the network interface of a rail; None if it has none."""
+    if (sys / "class/net" / rail.device).is_dir():
+        return rail.device
+    named = text(port / "gid_attrs/ndevs/0")
+    if named is not None:
+        return named
+    for kind in ("infiniband", "cxi"):
+        folder = sys / "class" / kind / rail.device / "device/net"
+        if folder.is_dir():
+            return next(iter(sorted(path.name for path in folder.iterdir())), None)
+    return None
+
+
+def without_old_flaps(before: Counts, now: Reading, ports: Mapping[str, PortFlaps]) -> Counts:
+    """Return the counters of the last gate, with link_downed as it is now where a port is not flapping any more.
+
+    All other counters keep their base until ``--forget``: without traffic a bad cable shows no errors, but a link that
+    flaps goes down without traffic, too.
+    """
+    found = {rail: dict(counts) for rail, counts in before.items()}
+    for rail, port in ports.items():
+        report = flaps.report_of(port)
+        if report is not None and report.state == "good again" and port.counter in found.get(rail, {}):
+            found[rail][port.counter] = now.counts.get(rail, {}).get(port.counter, found[rail][port.counter])
+    return found
+
+
+def with_flaps(counters: Look, ports: Mapping[str, PortFlaps]) -> Look:
+    """Return the look at counters with a fault for each port that flaps.
+
+    A port whose link_downed is a fault already is not named twice, unless it went down too often in a day, which is
+    said first.
+    """
+    said = {fault.found.partition(": ")[0] for fault in counters.faults if "link_downed" in fault.found}
+    found = []
+    for rail, port in ports.items():
+        report = flaps.report_of(port)
+        if report is None or report.state != "flapping":
+            continue
+        if rail in said and report.per_day <= report.bounds.per_day:
+            continue
+        most = f"at most {report.bounds.per_day} in 24 h" if report.per_day > report.bounds.per_day else "none"
+        found.append(Fault(f"{rail}: {report.words}; expected {most}", _FLAP_FIX))
+    return replace(counters, faults=(*found, *counters.faults))
 
 
 def _file(sys: Path, rail: RailView, counter: str) -> Path:
@@ -244,6 +349,68 @@ def _why_not(name: str, value: int, base: int | None) -> str:
     if value < base:
         return "cleared since the last gate"
     return "at its largest value: clear it"
+
+
+def look_at_modules(node: NodeState, system: SystemView, deadline: Deadline) -> Look:
+    """Return what is wrong with the cables and modules of all rails. Raises GateStop if the time is over.
+
+    mlxlink is asked about the cards that it knows, ethtool about all other interfaces. Both need root, and take about a
+    second each. Only an alarm by the module's own threshold is a fault. A warning, and all that a module does not
+    state, is said as not checked, so that no node is drained for a guess.
+    """
+    rails = {rail.name: rail for fabric in system.fabrics.values() for rail in fabric.rails}
+    faults: list[Fault] = []
+    gaps: list[Gap] = []
+    checked = False
+    seen: dict[tuple[str, ...], str] = {}
+    for name, rail in rails.items():
+        words = module_words(rail, node.device(name).get("interface"))
+        if words is None:
+            gaps.append(Gap(f"module of {name}", "neither mlxlink nor ethtool is there for it"))
+        elif words in seen:
+            gaps.append(Gap(f"module of {name}", f"that of {seen[words]}"))
+        else:
+            seen[words] = name
+            for said in _module_looks(name, words, deadline):
+                (faults if isinstance(said, Fault) else gaps).append(said)  # type: ignore[arg-type]
+            checked |= not any(gap.what == f"module of {name}" for gap in gaps)
+    return Look("optics", checked or bool(faults), tuple(faults), tuple(gaps))
+
+
+def module_words(rail: RailView, interface: str | None) -> tuple[str, ...] | None:
+    """Return the command that shows a rail's module; None if no tool is there that could."""
+    if rail.device.startswith("mlx5_") and shutil.which("mlxlink"):
+        return ("mlxlink", "-d", rail.device, "-m", "-c", *(("-p", str(rail.port)) if (rail.port or 1) > 1 else ()))
+    if interface is not None and shutil.which("ethtool"):
+        return ("ethtool", "-m", interface)
+    return None
+
+
+def _module_looks(name: str, words: tuple[str, ...], deadline: Deadline) -> Iterator[Fault | Gap]:
+    """Yield what is beyond an alarm of a rail's module, and what is not judged: the whole module, or a reading."""
+    what = f"module of {name}"
+    try:
+        ended = ending.run(words, deadline)
+        parsed = FABRIC_PARSERS[words[0]](f"{ended.out}{ended.err}")
+    except (OSError, ParseError):
+        yield Gap(what, f"{words[0]} printed no module")
+        return
+    module = next((port.module for port in parsed.fabric if port.module), None)
+    if module is None:
+        why = parsed.failures[0].text if parsed.failures else "no module"
+        yield Gap(what, f"{words[0]}: {why}")
+        return
+    report = report_of(module)
+    if not report.inside and not report.findings:
+        yield Gap(what, "; ".join(report.unjudged))
+        return
+    for one in report.findings:
+        if one.level == "alarm":
+            yield Fault(f"{name}: {one.found}, expected {one.expected}; {report.name}", _OPTICS_FIX)
+        else:
+            yield Gap(f"warning of {name}", f"{one.found}, expected {one.expected}")
+    for why in report.unjudged:
+        yield Gap(f"readings of {name}", why)
 
 
 #: If more than this share of a system's nodes is sick, a person should look again before draining them.

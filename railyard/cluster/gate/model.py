@@ -26,10 +26,12 @@ from railyard.cluster.fabric.model import VERBS, expected_of
 from railyard.cluster.fabric.slots import slot_findings
 from railyard.cluster.fabric.sysfs import port_of
 from railyard.hardware.links import pcie_generation
+from railyard.results import flaps
+from railyard.results.flaps import PortFlaps
 from railyard.site.systems.node_view import FabricView, RailView, SystemView
 
 State = Literal["fit", "unfit", "undecided"]
-Part = Literal["links", "slots", "counters", "loopback", "memory", "pair"]
+Part = Literal["links", "slots", "counters", "optics", "loopback", "memory", "pair"]
 FORMAT = 1
 #: 2 is a user's mistake, as in all commands. Only 1 means that the node should be drained.
 EXIT_CODES: Mapping[State, int] = MappingProxyType({"fit": 0, "unfit": 1, "undecided": 3})
@@ -42,16 +44,22 @@ class Busy(Exception):
     """Another gate of this node is running."""
 
 
+class Unreadable(Exception):
+    """What earlier gates kept is not whole. The text says why, and where the file is now."""
+
+
 @dataclass(frozen=True, slots=True)
 class GateState:
     """The counters at the last gate, by rail, and the parts for which it drained the node.
 
     ``boot`` is the kernel's name for this start of the node: counters of an earlier start cannot be compared.
+    ``ports``: by rail, how often its link went down; unlike ``counts``, it outlives a boot.
     """
 
     boot: str | None = None
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     drained: tuple[str, ...] = ()
+    ports: Mapping[str, PortFlaps] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +100,16 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a gate says about a node. ``reason`` is empty if the node is fit."""
+    """What a gate says about a node. ``reason`` is empty if the node is fit.
+
+    ``ports``: by rail, what the gate keeps of its flaps.
+    """
 
     node: str
     state: State
     reason: str = ""
     looks: tuple[Look, ...] = ()
+    ports: Mapping[str, PortFlaps] = field(default_factory=dict)
 
     @property
     def line(self) -> str:
@@ -118,6 +130,11 @@ class Answer:
         ]
         lines += [f"undecided: {look.doubt}" for look in self.looks if look.doubt is not None]
         lines += [f"not checked: {gap.what}: {gap.why}" for look in self.looks for gap in look.gaps]
+        lines += [
+            f"flaps: {rail}: {report.words}"
+            for rail, port in self.ports.items()
+            if (report := flaps.report_of(port)) is not None and report.state != "flapping"
+        ]
         return tuple(lines)
 
     def as_json(self) -> dict[str, Any]:
@@ -130,6 +147,7 @@ class Answer:
             "line": self.line,
             "details": list(self.details),
             "parts": [asdict(look) for look in self.looks],
+            flaps.KEY: flaps.to_json(self.ports),
         }
 
 
@@ -179,20 +197,38 @@ def lock_node(folder: Path, node: str) -> Iterator[None]:
 
 
 def load(folder: Path, node: str) -> GateState:
-    """Return what the last gate kept; nothing if there was none or its file has another form."""
+    """Return what the last gate kept; nothing if there was none.
+
+    Raises Unreadable if its file is not whole. The file is set aside then, and counting starts again. This one gate is
+    undecided: a node must not be fit because what was known of it is lost.
+    """
+    path = _file(folder, node)
     try:
-        told = json.loads(_file(folder, node).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        told = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(told, dict) or told.get("format") != STATE_FORMAT:
+            raise ValueError(f"no object of format {STATE_FORMAT}")
+        ports = flaps.from_json(told.get(flaps.KEY))
+        counts = _counts(told.get("counters"))
+        return GateState(_text(told.get("boot")), counts, tuple(_texts(told.get("drained"))), ports)
+    except FileNotFoundError:
         return GateState()
-    if not isinstance(told, dict) or told.get("format") != STATE_FORMAT:
-        return GateState()
-    return GateState(_text(told.get("boot")), _counts(told.get("counters")), tuple(_texts(told.get("drained"))))
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        aside = path.with_suffix(".unreadable")
+        try:
+            path.replace(aside)
+        except OSError as wrong:
+            raise _cannot_write(path, wrong) from None
+        raise Unreadable(f"what earlier gates kept is lost; its file is {aside.name} now: {why}") from None
 
 
 def save(folder: Path, node: str, kept: GateState) -> None:
     """Replace the node's file in one step, so that no reader sees half of it. Raises SetupError if that fails."""
     path = _file(folder, node)
-    told = {"format": STATE_FORMAT, "boot": kept.boot, "counters": kept.counts, "drained": kept.drained}
+    told = {
+        "format": STATE_FORMAT, "boot": kept.boot, "counters": kept.counts, "drained": kept.drained,
+        flaps.KEY: flaps.to_json(kept.ports),
+    }  # fmt: skip
     try:
         write_whole(path, json.dumps(told, indent=1))
     except OSError as error:
@@ -219,12 +255,14 @@ def _texts(value: Any) -> list[str]:
 
 
 def _counts(value: Any) -> dict[str, dict[str, int]]:
-    rails = value if isinstance(value, dict) else {}
-    return {
-        rail: {name: count for name, count in counts.items() if isinstance(count, int)}
-        for rail, counts in rails.items()
-        if isinstance(counts, dict)
-    }
+    """Return the counters by rail. Raises ValueError if it is anything else."""
+    if value is None:
+        return {}
+    rails = value if isinstance(value, dict) else {"": value}
+    for rail, counts in rails.items():
+        if not isinstance(counts, dict) or not all(isinstance(count, int) for count in counts.values()):
+            raise ValueError(f"counters{f'.{rail}' if rail else ''}: not a number per name")
+    return rails
 
 
 #: Kind of fabric -> a link layer that it does not have: such a port says nothing about the fabric.

@@ -7,6 +7,11 @@ have the printed names without blanks ("EffectivePhysicalErrors", "RawPhysicalEr
 have standard names are under these. Bit error rates are in ``extra``: 15E-255 is mlxlink's zero. A status opcode other
 than 0 is a failure, with mlxlink's recommendation. Source: ``operatingInfoPage``, ``supportedInfoPage``,
 ``troubInfoPage`` of mlxlink_commander.cpp (mstflint).
+
+With -m, ``module`` has the section Module Info: "1.9,-40 [-10.4..6]" are the lanes' values with the module's own alarm
+thresholds (register PDDR: "Alarm high RX Power threshold ... Taking only from channel 0"). mlxlink prints no warnings,
+and "N/A" or "0 [0..0]" for a cable that states nothing. Source: ``prepareDDMSection``, ``getValueAndThresholdsStr`` and
+register_access_table.adb (mstflint, May 2026).
 """
 
 import re
@@ -52,6 +57,31 @@ _WORDS = MappingProxyType(
         "Recommendation": "recommendation",
     }
 )
+
+
+#: Line of Module Info -> reading of the module, and what makes a printed value one in its unit.
+_MODULE = MappingProxyType(
+    {
+        "Temperature [C]": ("temperature_c", 1.0),
+        "Voltage [mV]": ("voltage_v", 0.001),
+        "Bias Current [mA]": ("bias_ma", 1.0),
+        "Rx Power Current [dBm]": ("rx_power_dbm", 1.0),
+        "Tx Power Current [dBm]": ("tx_power_dbm", 1.0),
+    }
+)
+_MODULE_WORDS = MappingProxyType(
+    {
+        "Identifier": "identifier",
+        "Cable Technology": "technology",
+        "Vendor Name": "vendor",
+        "Vendor Part Number": "part",
+        "Vendor Serial Number": "serial",
+    }
+)
+_PER_LANE_READINGS = ("bias_ma", "rx_power_dbm", "tx_power_dbm")
+_NUMBER = r"-?[0-9]{1,6}(?:\.[0-9]{1,6})?(?:e-[0-9]{1,2})?"
+# 1.886,-40 [-10.41..6]
+_RANGE = re.compile(rf"^(?P<values>{_NUMBER}(?:,{_NUMBER}){{0,15}}) \[(?P<low>{_NUMBER})\.\.(?P<high>{_NUMBER})\]$")
 
 
 def parse(text: str) -> ParsedOutput:
@@ -154,7 +184,25 @@ def _port(number: int, fields: dict[str, str]) -> PortState:
         saturated=full(counters, 64),
         extra=MappingProxyType(extra),
         line=number,
+        module=MappingProxyType(_module(fields)),
     )
+
+
+def _module(fields: dict[str, str]) -> dict[str, str | float]:
+    """Return what the section Module Info says; nothing without it."""
+    values: dict[str, str | float] = {
+        name: value for key, name in _MODULE_WORDS.items() if (value := known_value(fields.get(key, "")))
+    }
+    for key, (reading, factor) in _MODULE.items():
+        found = _RANGE.match(fields.get(key, "")[:LONGEST])
+        if found is None:
+            continue
+        numbers = [round(float(word) * factor, 6) for word in found["values"].split(",")]
+        for lane, number in enumerate(numbers, 1):
+            values[f"{reading}_lane{lane}" if reading in _PER_LANE_READINGS else reading] = number
+        for side in ("low", "high"):
+            values[f"{reading}_{side}_alarm"] = round(float(found[side]) * factor, 6)
+    return values
 
 
 def _counters(fields: dict[str, str]) -> dict[str, int]:

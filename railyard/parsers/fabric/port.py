@@ -67,7 +67,7 @@ class PortState(NamedTuple):
     standard name (ib_counters.py: data in units of 4 bytes); an absent counter was not printed, which does not mean 0.
     ``saturated`` names those at their largest value: that many errors or more. ``thresholds`` (ibqueryerrors) are the
     largest values of a counter that are not reported; 0 if none is given. ``extra`` is what only one tool says.
-    ``line`` is the port's first line, 1-based.
+    ``module`` is what its cable or module states (hardware/optics.py). ``line`` is the port's first line, 1-based.
     """
 
     node: str | None = None
@@ -98,6 +98,7 @@ class PortState(NamedTuple):
     thresholds: Mapping[str, int] = NOTHING
     extra: Mapping[str, str | int | float] = NOTHING
     line: int = 0
+    module: Mapping[str, str | int | float] = NOTHING
 
     @property
     def is_active(self) -> bool | None:

@@ -4,15 +4,17 @@ Curves are drawn by quantiles.
 """
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
+from railyard.base.hostlist import label
 from railyard.base.numbers import quantile
 from railyard.base.values import one_line
 from railyard.base.wording import message_size
 from railyard.benchmarks.model import Figure
+from railyard.results.flaps import NodePort
 from railyard.results.record.form import CurveRecord, Record
 from railyard.results.report.summary import key_figure
 from railyard.results.report.svg import LEFT, RIGHT, TOP, WIDTH, Axes, Grids, axes_of, drawing, grid, path, round_px
@@ -24,7 +26,8 @@ class OverTime:
     """One figure: for each run its value and whether it failed, the oldest first.
 
     ``marks`` are the first runs of new levels, ``changes`` have a kind (better, worse, different) and a sentence each,
-    ``remarks`` say what was left out."""
+    ``remarks`` say what was left out. What has no values is not drawn.
+    """
 
     heading: str
     figure: str
@@ -36,8 +39,20 @@ class OverTime:
 
     @property
     def drawing(self) -> Markup:
-        """Return the values as a drawing, with a line where the level changed."""
-        return timeline_svg(self.values, self.unit, self.figure, self.marks)
+        """Return the values as a drawing, with a line where the level changed; nothing without values."""
+        return timeline_svg(self.values, self.unit, self.figure, self.marks) if self.values else Markup("")
+
+
+def flaps_over_time(ports: Iterable[NodePort], records: Iterable[Record]) -> tuple[OverTime, ...]:
+    """Return how often links of the records' nodes went down between runs, as gates saw it; nothing if none did."""
+    places = {(record.where.system, label(node)) for record in records for node in record.where.nodes}
+    here = [port for port in ports if (port.system, label(port.node)) in places]
+    if not here:
+        return ()
+    kinds = {"flapping": "worse", "good again": "better"}
+    changes = tuple((kinds[port.report.state], port.words) for port in here if port.report.state in kinds)
+    seldom = tuple(port.words for port in here if port.report.state not in kinds)
+    return (OverTime("Links that went down between runs", "", "", (), (), changes, seldom),)
 
 
 #: Areas from the lightest to the darkest, as shares of all runs: where areas overlap, the runs are dense.

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from railyard.base.bounds import FLAP_QUIET, FLAPS_PER_DAY
 from railyard.base.errors import RailyardError
 from railyard.base.json_codec import decode
 from railyard.base.strict_yaml import Document
@@ -147,6 +148,9 @@ class GatePart:
     limit: str = "50s"
     most_bytes: int = 4 << 30
     counters: Mapping[str, int] = field(default_factory=dict)
+    flaps_per_day: int = int(FLAPS_PER_DAY.value)
+    quiet: str = f"{FLAP_QUIET.value:g}h"
+    optics: bool = False
     loopback_mb_s: float | None = None
     memory_mb_s: float | None = None
     pair_mb_s: float | None = None
@@ -158,6 +162,11 @@ class GatePart:
     def limit_s(self) -> int:
         """How long a gate may take, in seconds."""
         return seconds(self.limit)
+
+    @property
+    def quiet_s(self) -> int:
+        """How long a port must be quiet until it counts as good again, in seconds."""
+        return seconds(self.quiet)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +308,9 @@ def _check_values(part: SystemPart) -> None:
     _check_names((part.system, *part.nodes.names, *part.fabrics, *gate.neighbours))
     _require(_least(1, part.nodes.count), bool(part.fabrics), _least(0, *gate.counters.values()))
     _require(*(each is None or each > 0 for each in (gate.loopback_mb_s, gate.memory_mb_s, gate.pair_mb_s)))
+    _require(_least(0, gate.flaps_per_day))
     check_limit(gate.limit)
+    seconds(gate.quiet)
     for name in gate.counters:
         check_gate_counter(name)
     for words in (gate.drain, gate.resume):

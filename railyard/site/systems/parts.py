@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from railyard.base.bounds import FLAP_QUIET, FLAPS_PER_DAY
 from railyard.base.fields import Count, Duration, Model, Name, Positive, Prose, Size
 from railyard.base.values import seconds
 from railyard.hardware.gpu_nodes import GPU_LINKS, GpuLink, over_slot
@@ -37,6 +38,19 @@ class Gate(Model):
         {},
         description="Counter: by how much it may grow between two gates. Errors that are not named here may not grow",
     )
+    flaps_per_day: Growth = Field(
+        int(FLAPS_PER_DAY.value),
+        description="How often a port's link may go down within 24 hours; a port that went down more often is unfit",
+    )
+    quiet: Duration = Field(
+        f"{FLAP_QUIET.value:g}h",
+        description="How long gates must see no flap until a port that flapped too often counts as good again",
+    )
+    optics: bool = Field(
+        False,
+        description="Whether a gate also reads cables and modules (mlxlink or ethtool, as root) and compares them with "
+        "the thresholds that they state themselves; an alarm makes the node unfit",
+    )
     loopback_mb_s: Positive | None = Field(
         None, description="What a card's loop to itself must reach, MB/s (10^6 B/s); if left out, it is not measured"
     )
@@ -57,6 +71,11 @@ class Gate(Model):
     def limit_s(self) -> int:
         """How long a gate may take, in seconds."""
         return seconds(self.limit)
+
+    @property
+    def quiet_s(self) -> int:
+        """How long a port must be quiet until it counts as good again, in seconds."""
+        return seconds(self.quiet)
 
 
 GpuNumber = Annotated[int, Field(strict=True, ge=0)]

@@ -18,7 +18,9 @@ from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name
 from railyard.hardware.day_one import UNNAMED
 from railyard.hardware.limits import Limit
+from railyard.hardware.optics import report_of
 from railyard.parsers.decorations import with_own_signs
+from railyard.parsers.fabric.port import PortState
 from railyard.parsers.output import Caution, ParsedOutput, Table, validation_of
 from railyard.parsers.unread_rows import unread_rows
 from railyard.provision.replay.form import said_of_itself
@@ -186,6 +188,8 @@ def judge(
     target = replace(target, contradiction=faster_than_asked(target.fabric.link, text, parsed.tables))
     if target.fabric.link.family == UNNAMED:
         target = replace(target, fallback=words_of_fallback(text, parsed.tables))
+    if not parsed.tables and not failures and any(port.module for port in parsed.fabric):
+        return tuple(_of_module(port) for port in parsed.fabric if port.module)
     if not parsed.tables:
         unread = unread_rows(parsed) or (None if failures else _of_the_fabric(parsed, target))
         return (without_table(failures, unread=unread),)
@@ -289,6 +293,23 @@ def _of_the_fabric(parsed: ParsedOutput, target: Target) -> str | None:
     lines = [port.line for port in parsed.fabric] + [slot.line for slot in parsed.hardware.slots]
     beside = [each.description for each in causes_beside(parsed, target.fabric.link)]
     return words.of_the_fabric(min(lines, default=None), beside)
+
+
+def _of_module(port: PortState) -> Judgement:
+    """Return the judgement of a cable or module (ethtool -m, mlxlink -m) by its own thresholds; nothing else counts."""
+    report = report_of(port.module)
+    lines = (port.line,)
+    if not report.findings and not report.inside:
+        why = words.module_unjudged(report)
+        return Judgement(None, lines, "not-judged", say_not_judged(why), why_unjudged=why)
+    remarks = words.module_remarks(report)
+    if not report.alarms:
+        return Judgement(None, lines, "pass", words.module_inside(report), remarks=remarks)
+    sentence = words.module_alarm(report)
+    brief = words.module_brief(report.alarms[0].found, len(report.alarms) - 1)
+    rule = fail_rule(5, sentence, "fabric", words.look_at_module(), brief=brief)
+    sentence = verdict_words.of_rule(rule.rule, rule.name, sentence)
+    return Judgement(None, lines, "fail", sentence, (rule,), remarks=remarks)
 
 
 def _without_title(tables: Sequence[Table], key: str | None) -> Judgement:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from railyard.base.wording import count_of, few, message_size, number
+from railyard.hardware.optics import OpticReport
 from railyard.verdict.wording import NOT_JUDGED
 
 _MOST_BENCHMARKS = 12
@@ -122,6 +123,38 @@ def of_the_fabric(line: int | None, beside: Sequence[str]) -> str:
     shown = "ports, slots or the nearness of GPUs" if line is None else f"line {line} is of a port or a slot"
     more = "".join(f"; {each}" for each in beside)
     return f"{shown}{more}; `railyard parse` shows it, and `railyard fabric --from FOLDER` compares it with a system"
+
+
+def module_alarm(report: OpticReport) -> str:
+    """Return which readings of a module are beyond its own alarms."""
+    said = "; ".join(f"{one.found}, expected {one.expected}" for one in report.alarms)
+    return f"{report.name}: {said}"
+
+
+def module_brief(first: str, others: int) -> str:
+    """Return the first reading of a module that is beyond an alarm, for a headline; ``others``: how many more are."""
+    return f"{first}, beyond the module's alarm{f' (+{others} more)' if others else ''}"
+
+
+def module_inside(report: OpticReport) -> str:
+    """Return that a module's readings are inside its own alarms, and what that does not mean."""
+    return f"{report.name}: no reading is beyond the module's own alarms; this says nothing of its speed"
+
+
+def module_unjudged(report: OpticReport) -> str:
+    """Return why nothing of a module is judged."""
+    return f"{report.name}: {'; '.join(report.unjudged)}"
+
+
+def module_remarks(report: OpticReport) -> tuple[str, ...]:
+    """Return what is beyond a module's warnings, and what it states no thresholds for."""
+    warned = (f"{one.found}, expected {one.expected}" for one in report.findings if one.level == "warning")
+    return (*warned, *(f"not judged: {why}" for why in report.unjudged))
+
+
+def look_at_module() -> str:
+    """Return what to do with a module that raises an alarm."""
+    return "clean or reseat its connector, then swap the cable or the module, and read it again"
 
 
 def without_title(benchmark: str | None) -> str:

@@ -133,6 +133,7 @@ def test_ethernet_has_no_loopback_and_no_slot_that_its_file_does_not_name(site: 
     assert found.out == (
         f"n1: fit: links; not checked: slot of eth1 (the system's file names no slot), {FIRST}, "
         "tx_errors, rx_crc_errors, rx_frame_errors, tx_carrier_errors of eth1 (the kernel shows none), "
+        "flaps of eth1 (the kernel does not count them), "
         "loopback of eth1 (no loopback over TCP: the kernel takes a shortcut), memory (gate.memory_mb_s is not set), "
         "pair (no --neighbour)\n"
     )
@@ -193,11 +194,33 @@ def test_counters_of_another_boot_cleared_or_full_ones_drain_nobody_and_are_said
     assert f"not checked: {said}, " in found.out
 
 
-def test_a_state_that_is_damaged_is_a_first_gate(site: Site) -> None:
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{", "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+        ("[]", "no object of format 1"),
+        ('{"format": 9}', "no object of format 1"),
+        ('{"format": 1, "counters": {"mlx5_0:1": 3}}', "counters.mlx5_0:1: not a number per name"),
+        ('{"format": 1, "ports": {"mlx5_0:1": {}}}', "ports.mlx5_0:1: 'flaps'"),
+    ],
+)
+def test_a_state_that_is_damaged_is_said_once_and_set_aside(site: Site, text: str, why: str) -> None:
+    folder = site.home / ".railyard/gate"
     assert site.gate().code == 0
-    for text in ("{", "[]", '{"format": 9}', '{"format": 1, "boot": "7d1f", "counters": {"mlx5_0:1": 3}}'):
-        (site.home / ".railyard/gate/n1.json").write_text(text)
-        assert site.gate().out == f"n1: fit: links, slots; not checked: {FIRST}, {NOT_SENT}\n", text
+    (folder / "n1.json").write_text(text)
+    found = site.gate()
+    line = f"n1: undecided: what earlier gates kept is lost; its file is n1.unreadable now: {why}\n"
+    assert (found.code, found.out) == (3, line)
+    assert (folder / "n1.unreadable").read_text() == text
+    assert site.gate().out == f"n1: fit: links, slots, counters; not checked: {NOT_SENT}\n"
+
+
+def test_a_link_that_is_down_counts_before_a_state_that_is_damaged(site: Site) -> None:
+    (site.home / ".railyard/gate").mkdir(parents=True)
+    (site.home / ".railyard/gate/n1.json").write_text("{")
+    site.port("mlx5_1", state="1: DOWN", phys_state="2: Polling")
+    found = site.gate()
+    assert (found.code, found.out) == (1, "n1: unfit: mlx5_1 port 1: found Down (Polling), expected Active\n")
 
 
 def test_two_gates_of_one_node_at_once_are_one(site: Site) -> None:
@@ -472,3 +495,105 @@ def test_in_a_replay_no_node_is_judged(site: Site, monkeypatch: pytest.MonkeyPat
     found = site.gate()
     assert (found.code, found.out) == (2, "")
     assert "hdr is replayed and has no nodes" in found.err
+
+
+def at(monkeypatch: pytest.MonkeyPatch, hours: float) -> None:
+    """Set the time of the next gates: hours after the first."""
+    monkeypatch.setattr("time.time", lambda: 1_796_000_000.0 + hours * 3600)
+
+
+FLAP_LINES = [
+    # hours, link_downed of mlx5_1, boot -> exit code, part of the line
+    (0, 3, "7d1f", 0, "fit"),
+    (1, 4, "7d1f", 1, "unfit: mlx5_1:1: link_downed grew by 1 since the last gate, expected at most 0\n"),
+    (2, 4, "7d1f", 1, "unfit: mlx5_1:1: link_downed grew by 1 since the last gate, expected at most 0\n"),
+    (3, 6, "7d1f", 1, "unfit: mlx5_1:1: its link went down 3 times, 3 in 24 h (first 2026-11-30T"),
+    # the kernel begins anew at a boot; the port still flaps
+    (4, 0, "8e20", 1, "unfit: mlx5_1:1: its link went down 3 times, 3 in 24 h (first 2026-11-30T"),
+    (27, 0, "8e20", 1, "good again from 2026-12-01T"),
+    (28, 0, "8e20", 0, "fit: links, slots, counters"),
+    (29, 0, "8e20", 0, "fit: links, slots, counters"),
+]
+
+
+def test_a_port_that_flaps_stays_unfit_over_a_boot_until_it_was_quiet_for_a_day(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for hours, downed, boot, code, line in FLAP_LINES:
+        at(monkeypatch, hours)
+        (site.tree.root / "proc/sys/kernel/random/boot_id").write_text(f"{boot}\n")
+        site.counter("mlx5_1", "link_downed", downed)
+        found = site.gate("--verbose")
+        assert (found.code, line in found.out) == (code, True), (hours, found.out)
+    assert "  flaps: mlx5_1:1: its link went down 3 times, 3 in 24 h (" in found.out
+    assert "; good again since 2026-12-01T" in found.out
+
+
+def test_a_port_that_is_good_again_resumes_the_node_that_was_drained_for_it(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = drains(site)
+    for hours, downed in ((0, 3), (1, 4)):
+        at(monkeypatch, hours)
+        site.counter("mlx5_1", "link_downed", downed)
+        site.gate()
+    assert site.kept()["drained"] == ["counters"]
+    log.unlink()
+    at(monkeypatch, 24.9)
+    assert site.gate().code == 1
+    log.unlink()
+    at(monkeypatch, 25)
+    assert (site.gate().code, log.read_text()) == (0, "<update><NodeName=n1><State=RESUME>\n")
+
+
+def test_other_errors_stay_the_reason_when_a_port_was_quiet(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    for hours, downed, errors in ((0, 3, 3), (1, 4, 8), (30, 4, 8)):
+        at(monkeypatch, hours)
+        site.counter("mlx5_1", "link_downed", downed)
+        site.counter("mlx5_1", "symbol_error", errors)
+        found = site.gate()
+    line = "n1: unfit: mlx5_1:1: symbol_error grew by 5 since the last gate, expected at most 0\n"
+    assert (found.code, found.out) == (1, line)
+
+
+@pytest.mark.parametrize(("counter", "ways"), [("carrier_down_count", 1), ("carrier_changes", 2)])
+def test_a_port_of_ethernet_flaps_by_its_carrier(
+    site: Site, monkeypatch: pytest.MonkeyPatch, counter: str, ways: int
+) -> None:
+    for hours, downs, code in ((0, 5, 0), (1, 7, 0), (2, 8, 1)):
+        at(monkeypatch, hours)
+        (site.tree.root / "sys/class/net/eth1" / counter).write_text(f"{downs * ways}\n")
+        found = site.gate(system="eth")
+        assert found.code == code, found.out
+    assert found.out.startswith("n1: unfit: eth1: its link went down 3 times, 3 in 24 h (first 2026-")
+    assert "flaps of eth1" not in found.out
+    assert site.kept()["ports"]["eth1"]["counter"] == f"{counter} of eth1"
+
+
+def test_a_port_of_roce_flaps_by_its_interface(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.port("mlx5_1", link_layer="Ethernet")
+    (site.tree.root / "sys/class/infiniband/mlx5_1/ports/1/gid_attrs/ndevs").mkdir(parents=True, exist_ok=True)
+    (site.tree.root / "sys/class/infiniband/mlx5_1/ports/1/gid_attrs/ndevs/0").write_text("eth1\n")
+    (site.tree.root / "sys/class/net/eth1/carrier_down_count").write_text("1\n")
+    site.gate()
+    assert site.kept()["ports"]["mlx5_1:1"]["counter"] == "carrier_down_count of eth1"
+
+
+def test_a_site_may_say_how_often_and_how_long(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.says({"counters": {"link_downed": 9}, "flaps_per_day": 4, "quiet": "2h"})
+    for hours, downed, code in ((0, 3, 0), (1, 7, 0), (1.5, 8, 1), (3, 8, 1), (3.5, 8, 0)):
+        at(monkeypatch, hours)
+        site.counter("mlx5_1", "link_downed", downed)
+        found = site.gate()
+        assert found.code == code, (hours, found.out)
+
+
+def test_a_repair_ends_the_time_of_a_port_that_flaps(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    for hours, downed in ((0, 3), (1, 9)):
+        at(monkeypatch, hours)
+        site.counter("mlx5_1", "link_downed", downed)
+        found = site.gate()
+    assert found.code == 1
+    assert site.gate("--forget").code == 0
+    assert site.gate().code == 0
+    assert json.loads(site.gate("--json").out)["ports"]["mlx5_1:1"]["flaps"][0][2] == 6

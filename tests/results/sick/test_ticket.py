@@ -25,7 +25,7 @@ def test_a_ticket_is_this_text(failure: Made) -> None:
     assert tickets(found, page) == (
         "# virtual: rail hsn1 of vn2\n"
         "\n"
-        "- **What**: rail hsn1 of vn2 (named: a failed test blames it)\n"
+        "- **What**: rail hsn1 of vn2 (named: a failed test or a gate blames it)\n"
         "- **Where**: system virtual, node vn2\n"
         "- **Since**: 2026-11-20T06:00:12Z, last 2026-11-21T06:00:12Z; blamed by 1 test of 2 runs, the newest: "
         "ImbUniband %rails=1 @virtual:hsn+mpich\n"

@@ -20,6 +20,7 @@ def test_a_file_without_the_section_drains_and_sends_nothing_that_it_does_not_sa
     gate = read(tmp_path).gate
     assert (gate.limit_s, gate.drain, gate.resume, gate.neighbours, dict(gate.counters)) == (50, (), (), (), {})
     assert (gate.loopback_mb_s, gate.memory_mb_s, gate.pair_mb_s) == (None, None, None)
+    assert (gate.flaps_per_day, gate.quiet_s, gate.optics) == (2, 86_400, False)
 
 
 def test_neighbours_may_be_ranges(tmp_path: Path) -> None:
@@ -56,6 +57,8 @@ def test_neighbours_may_be_ranges(tmp_path: Path) -> None:
             'docs/reference/counters.md; did you mean "symbol_error"?',
         ),
         ("{counters: {symbol_error: -1}}", "counters.symbol_error: found -1, expected greater than or equal to 0"),
+        ("{flaps_per_day: -1}", "flaps_per_day: found -1, expected greater than or equal to 0"),
+        ("{quiet: 1 day}", 'quiet: found "1 day", expected a time such as "60s" or "1h30m"'),
         ("{memory_mb_s: 0}", "memory_mb_s: found 0, expected greater than 0"),
         ("{neighbours: [e3]}", 'neighbours: found "e3", expected a node of eth; known: e1, e2'),
     ],
