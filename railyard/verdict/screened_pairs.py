@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from railyard.base.wording import listing
 from railyard.parsers.output import Table
+from railyard.results.record.form import Suspect
 from railyard.results.record.pair_rows import ExercisedCount, NodesNotMeasured, PairsSample, PromiseRecord
 from railyard.site.topology import Places
 from railyard.verdict.assess import Assessment
@@ -141,12 +142,20 @@ def _coverage_counts(coverage: Coverage) -> list[ExercisedCount]:
 
 def _fail(found: Assessment, findings: Findings, came: ScreeningProgress) -> Assessment:
     """Return the failed assessment of a run that met its references, while its screening names a suspect."""
-    judged, named = found.verdict, came.screened.named
-    next_look = look_at(listing(node_pair_sample.words_of(named[:MOST_TOLD], came.network)))
+    named = came.screened.named
     more = [more_named(len(named) - MOST_TOLD)] if len(named) > MOST_TOLD else []
     sentence = "; ".join([*(one.reason for one in named[:MOST_TOLD]), *more])
-    own = fail_rule(5, sentence, "fabric", next_look)
+    next_look = look_at(listing(node_pair_sample.words_of(named[:MOST_TOLD], came.network)))
     rest = "; ".join(filter(None, [came.not_measured, came.screened.rest]))
+    return fail_fabric(found, sentence, findings.suspects, next_look, rest)
+
+
+def fail_fabric(
+    found: Assessment, sentence: str, suspects: tuple[Suspect, ...], next_look: str, *remarks: str
+) -> Assessment:
+    """Return a run that met its references as failed by rule 5, for what else its pairs of nodes show."""
+    judged = found.verdict
+    own = fail_rule(5, sentence, "fabric", next_look)
     said = replace(
         judged,
         state="fail",
@@ -154,11 +163,11 @@ def _fail(found: Assessment, findings: Findings, came: ScreeningProgress) -> Ass
         rule=5,
         fault="fabric",
         rules=tuple(own if rule.rule == 5 else rule for rule in judged.rules),
-        suspects=findings.suspects,
+        suspects=suspects,
         look_at=next_look,
-        remarks=(rest, words.by_references_alone(judged.sentence), *judged.remarks),
+        remarks=(*remarks, words.by_references_alone(judged.sentence), *judged.remarks),
     )
-    return replace(found, inputs=replace(found.inputs, suspects=findings.suspects), verdict=said)
+    return replace(found, inputs=replace(found.inputs, suspects=suspects), verdict=said)
 
 
 def _expected_rate(found: Assessment) -> float | None:
