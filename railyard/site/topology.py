@@ -20,7 +20,7 @@ from railyard.base.paths import state_folder
 from railyard.base.wording import listing
 from railyard.site.systems.model import Fabric, Rail, System
 
-# History of the format: 1 the first.
+# History of the format: 1 the first; up_links came later, and a file without them has none.
 
 
 FORMAT = 1
@@ -29,13 +29,17 @@ _AGAIN = "measure it again: railyard fabric --keep-hops"
 
 @dataclass(frozen=True, slots=True)
 class StoredDistances:
-    """The distances of a fabric. ``places``: device, node, place. ``hops``: place, place, switches between them."""
+    """The distances of a fabric. ``places``: device, node, place. ``hops``: place, place, switches between them.
+
+    ``up_links``: place, the link from there to another switch in words, its rate in Gbit/s.
+    """
 
     format: int
     system: str
     fabric: str
     places: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     hops: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    up_links: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 def file_of(home: Path, system: str, fabric: str) -> Path:

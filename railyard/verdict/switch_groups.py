@@ -7,7 +7,7 @@ screening does not look at: the figures of each phase, what the up-links of a le
 
 What the cables carry is an upper bound. A healthy network with static routes reaches 55 to 60 % of it over random
 halves (Hoefler et al., "Multistage Switches are not Crossbars", IEEE Cluster 2008). So all leaf switches together must
-reach ``STATIC_SHARE`` of it, and one leaf switch is only compared with the others.
+reach ``UP_LINKS_SHARE`` of it, and one leaf switch is only compared with the others.
 """
 
 import statistics
@@ -17,15 +17,16 @@ from dataclasses import dataclass, replace
 from itertools import combinations, zip_longest
 from typing import Literal
 
-from railyard.base.bounds import IMPOSSIBLE_FACTOR
+from railyard.base.bounds import IMPOSSIBLE_FACTOR, UP_LINKS_SHARE
 from railyard.benchmarks.model import Figure
 from railyard.benchmarks.node_pairs import hosts_of, pairs_of
 from railyard.hardware import limits
+from railyard.hardware.links import lanes_and_speed, rate_gbit_s
 from railyard.parsers.output import ParseError, Table
 from railyard.parsers.pairs import parse
 from railyard.results.record.form import Suspect
 from railyard.site.systems.model import Fabric, Rail
-from railyard.site.topology import Places, PlacesInJob, stated_leaves
+from railyard.site.topology import Places, PlacesInJob, StoredDistances, stated_leaves
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.node_pair_sample import network_of
 from railyard.verdict.blame.screening.model import Network
@@ -33,7 +34,6 @@ from railyard.verdict.blame.screening.plan import Planner
 from railyard.verdict.blame.screening.values import leaves_of, shift_partners
 from railyard.verdict.blame.search.model import Layout, Round, Step, count, matching
 from railyard.verdict.findings import with_remark
-from railyard.verdict.inputs import STATIC_SHARE
 from railyard.verdict.screened_pairs import SampleOrigin, fail_fabric, with_screening
 from railyard.verdict.wording import pair_search as words
 from railyard.verdict.wording.blame import look_at_switches
@@ -122,13 +122,13 @@ def _two_meet(sides: Sequence[Sequence[int]]) -> Iterator[Round]:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """One pair of a round: what its slower direction gave, in MB/s, between which sides, and how many sent with it.
+    """One pair of a round: what it gave one way and the other, in MB/s, between which sides, and how many sent with it.
 
     ``leaves`` and ``groups`` are the names at both ends (groups "" if they are not known). ``crowd`` is how many pairs
     of the round left each of the two leaf switches at once, ``group_crowd`` how many left each of the two groups.
     """
 
-    value: float
+    ways: tuple[float, float]
     leaves: tuple[str, str]
     groups: tuple[str, str]
     crowd: tuple[int, int]
@@ -136,6 +136,12 @@ class Flow:
 
 
 Phases = Mapping[Phase, Sequence[Flow]]
+_Row = tuple[int, int, tuple[float, float]]
+
+
+def _slower_mean(flows: Iterable[Flow]) -> float:
+    """Return the mean of the slower direction, as a bisection has it."""
+    return min(statistics.fmean(way) for way in zip(*(flow.ways for flow in flows), strict=True))
 
 
 def phases(table: Table, network: Network) -> Phases:
@@ -145,11 +151,13 @@ def phases(table: Table, network: Network) -> Phases:
     """
     layout = leaves_of(network.layout).layout
     places = {host: place for place, host in enumerate(layout.nodes)}
-    by_round: dict[int, list[tuple[int, int, float]]] = {}
+    by_round: dict[int, list[_Row]] = {}
     for pair in pairs_of(table):
         if pair.first not in places or pair.second not in places:
             raise ValueError(f"{pair.first}-{pair.second} is not of these nodes")
-        by_round.setdefault(pair.round, []).append((places[pair.first], places[pair.second], pair.slower_mb_s))
+        by_round.setdefault(pair.round, []).append(
+            (places[pair.first], places[pair.second], (pair.forward_mb_s, pair.backward_mb_s))
+        )
     found: dict[Phase, list[Flow]] = {}
     for rows in by_round.values():
         for phase, flow in _of_round(rows, layout):
@@ -157,13 +165,13 @@ def phases(table: Table, network: Network) -> Phases:
     return found
 
 
-def _of_round(rows: Sequence[tuple[int, int, float]], layout: Layout) -> Iterator[tuple[Phase, Flow]]:
+def _of_round(rows: Sequence[_Row], layout: Layout) -> Iterator[tuple[Phase, Flow]]:
     groups = layout.groups or ("",) * len(layout.nodes)
     far = [(a, b) for a, b, _ in rows if layout.sides[a] != layout.sides[b]]
     crowd = Counter(layout.sides[node] for pair in far for node in pair)
     apart = Counter(groups[node] for a, b in far if groups[a] != groups[b] for node in (a, b))
     meeting = Counter(groups[leaf[0]] for leaf in layout.members().values() if layout.sides[leaf[0]] in crowd)
-    for a, b, value in rows:
+    for a, b, ways in rows:
         leaves, of = (layout.sides[a], layout.sides[b]), (groups[a], groups[b])
         sent, left = (crowd[leaves[0]], crowd[leaves[1]]), (apart[of[0]], apart[of[1]])
         phase: Phase = "all"
@@ -176,7 +184,7 @@ def _of_round(rows: Sequence[tuple[int, int, float]], layout: Layout) -> Iterato
             phase = "between" if meeting[of[0]] == 2 else "group" if layout.groups else "all"
         elif len(apart) == 2:
             phase = "between groups"
-        yield phase, Flow(value, leaves, of, sent, left)
+        yield phase, Flow(ways, leaves, of, sent, left)
 
 
 def by_side(phase: Phase, flows: Iterable[Flow], *, each_leaf: bool = False) -> dict[str, float]:
@@ -184,15 +192,15 @@ def by_side(phase: Phase, flows: Iterable[Flow], *, each_leaf: bool = False) -> 
 
     ``each_leaf``: of each leaf switch in every phase.
     """
-    found: dict[str, list[float]] = {}
+    found: dict[str, list[Flow]] = {}
     for flow in flows:
         if phase in ("between", "between groups") and not each_leaf:
             ends = [words.between_sides(sorted(flow.leaves if phase == "between" else flow.groups))]
         else:
             ends = list(flow.groups if phase == "all" and flow.groups[0] and not each_leaf else flow.leaves)
         for end in dict.fromkeys(ends):
-            found.setdefault(end, []).append(flow.value)
-    return {end: statistics.fmean(values) for end, values in found.items()}
+            found.setdefault(end, []).append(flow)
+    return {end: _slower_mean(own) for end, own in found.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +248,60 @@ def stated_up_links(fabric: Fabric, name: str, rails: Sequence[Rail], node_mb_s:
     sides = Counter(group_of.get(leaf, leaf) for leaf in leaf_of.values()) if of_groups else Counter(leaf_of.values())
     carried = {side: nodes * node_mb_s / fabric.blocking for side, nodes in sides.items()}
     return UpLinks(node_mb_s, carried, of_groups, words.by_blocking(fabric.blocking, name))
+
+
+#: What bounds the phases between leaf switches (None: nothing known does), and a sentence for each link or leaf switch
+#: that is unlike others.
+UpLinksRead = tuple[UpLinks | None, tuple[str, ...]]
+
+
+def find_up_links(
+    kept: StoredDistances | None,
+    places: Places,
+    fabric: Fabric,
+    name: str,
+    rails: Sequence[Rail],
+    node_mb_s: float | None,
+) -> UpLinksRead:
+    """Return what is known of up-links: as `railyard fabric --keep-hops` read them, else as the system's file says."""
+    bound, remarks = _read_up_links(kept, places, fabric, rails, node_mb_s)
+    return (bound, remarks) if bound is not None else (stated_up_links(fabric, name, rails, node_mb_s), ())
+
+
+def _read_up_links(
+    kept: StoredDistances | None, places: Places, fabric: Fabric, rails: Sequence[Rail], node_mb_s: float | None
+) -> UpLinksRead:
+    """Return up-links as they were read; None if not those of each leaf switch, or if one is several by the reading."""
+    one, rate = limits.limit(fabric.link, mtu=fabric.mtu), _nominal_gbit_s(fabric)
+    if kept is None or not kept.up_links or node_mb_s is None or one is None or not rate:
+        return None, ()
+    found: dict[str, dict[str, float]] = {}
+    for leaf in dict.fromkeys(places.leaf_of.values()):
+        own = [node for node, of in places.leaf_of.items() if of == leaf]
+        at = [{kept.places.get(rail.device, {}).get(node) for node in own} for rail in rails]
+        switches = dict.fromkeys(switch for each in at for switch in each)
+        if any(len(each) != 1 for each in at) or not all(kept.up_links.get(switch or "") for switch in switches):
+            return None, ()
+        found[leaf] = {link: gbit for switch in switches for link, gbit in kept.up_links[switch or ""].items()}
+    if not found:
+        return None, ()
+    each_mb_s = {leaf: sum(links.values()) / rate * one.value_mb_s for leaf, links in found.items()}
+    counts = Counter(len(links) for links in found.values())
+    usual = max(gbit for links in found.values() for gbit in links.values())
+    remarks = [
+        words.unlike_up_link(leaf, link, gbit, usual)
+        for leaf, links in found.items()
+        for link, gbit in links.items()
+        if gbit < usual
+    ]
+    most = max(counts)
+    remarks += [words.fewer_up_links(leaf, len(links), most) for leaf, links in found.items() if len(links) < most]
+    return UpLinks(node_mb_s, each_mb_s, False, words.by_reading(min(counts), most)), tuple(remarks)
+
+
+def _nominal_gbit_s(fabric: Fabric) -> float | None:
+    lanes, speed = lanes_and_speed(fabric.link)
+    return None if lanes is None or speed is None else rate_gbit_s(f"{lanes}X", speed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,16 +400,16 @@ def _judge_bound(found: Assessment, streams: Phases, bound: UpLinks | None) -> A
     lost = next((side for flow in flows for side in _sides(flow, bound) if side not in bound.capacity_mb_s), None)
     if lost is not None:
         return with_remark(found, words.side_without_bound(lost, bound.source))
-    given = statistics.fmean(flow.value for flow in flows)
+    given = _slower_mean(flows)
     allowed = statistics.fmean(bound.bound_mb_s(flow) for flow in flows)
     share = given / allowed
     found = replace(found, figures=(*found.figures, Figure("all_at_once_of_bound", 100 * share, "%")))
     if share > IMPOSSIBLE_FACTOR.value:
         return with_remark(found, words.above_bound(given, allowed, bound.source))
     sentence = words.of_bound(given, allowed, bound.source)
-    if share >= STATIC_SHARE or found.verdict.fails:
+    if share >= UP_LINKS_SHARE.value or found.verdict.fails:
         return with_remark(found, sentence)
-    return fail_fabric(found, words.below_bound(sentence, STATIC_SHARE), (), words.look_at_up_links())
+    return fail_fabric(found, words.below_bound(sentence, UP_LINKS_SHARE.value), (), words.look_at_up_links())
 
 
 def _sides(flow: Flow, bound: UpLinks) -> tuple[str, str]:

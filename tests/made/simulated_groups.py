@@ -1,22 +1,53 @@
 """A fat tree and a dragonfly of 64 nodes that measure the rounds of switch groups: values both ways, faults planted."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
-from railyard.verdict.blame.screening.model import Network
-from railyard.verdict.blame.search.model import Layout, Pair, Round
+from railyard.parsers.pairs import parse
+from railyard.site.references.load import References
+from railyard.site.site import Site
+from railyard.site.systems.load import load_system
+from railyard.site.topology import places_in_job, places_of
+from railyard.verdict.assess import Assessment, assess
+from railyard.verdict.blame.node_pair_sample import network_of, next_step
+from railyard.verdict.blame.screening.model import Budget, ScreeningVerdict
+from railyard.verdict.blame.search.model import Pair, Round
+from railyard.verdict.screened_pairs import SampleOrigin
+from railyard.verdict.switch_groups import (
+    SwitchesKnown,
+    plan,
+    say_places,
+    short_messages,
+    stated_up_links,
+    with_switch_groups,
+)
+from tests.made.judged import TODAY, case_of
+from tests.made.large_cluster import (
+    EXCHANGES,
+    RAIL_MB_S,
+    REPEATS,
+    SIZE,
+    WARM_UP,
+    WINDOW,
+    Shape,
+    evidence_of,
+    made_site,
+)
 from tests.made.simulated import Faults, Floats, Ints, Noise, Plane, Tree, noisy
 
-RATE_MB_S = 12_000.0
+#: MB/s of a healthy pair: what noise adds stays possible.
+PAIR_MB_S = 0.94 * RAIL_MB_S
 #: Messages of 8 B per second of a pair of nodes, however they are joined.
 MESSAGES = 2.5e6
 QUIET = Noise(body=0.005, node=0.002, hiccups=0.0)
+FAT_TREE, DRAGONFLY = "fat tree", "dragonfly"
+NODES, GROUPS, LEAVES_OF_GROUP = 64, 4, 4
+SHAPES = {FAT_TREE: Shape(NODES, rails=1, leaf=8), DRAGONFLY: Shape(NODES, rails=1, leaf=4)}
 #: Two nodes for each up-link.
-FAT_TREE = Tree(64, 8, blocking=2, rate_mb_s=RATE_MB_S)
-#: Four groups of four leaf switches, with four nodes at each.
-GROUPS, LEAVES_OF_GROUP, NODES_OF_LEAF = 4, 4, 4
+TREE = Tree(NODES, 8, blocking=2)
 #: A cable between two leaf switches of a group has the rate of a node; that between two groups, of so many nodes.
 GLOBAL_RATE = 8.0
 
@@ -25,8 +56,7 @@ GLOBAL_RATE = 8.0
 class Sick:
     """What is planted, as shares of the healthy rate: nodes, the up-links of a leaf switch, one of them, global links.
 
-    ``cables`` are by leaf switch and spine; ``outward`` has what leaves the leaf switch, and nothing that comes in;
-    ``everything`` is what all have lost.
+    ``cables`` are by leaf switch and spine, ``messages`` short ones by leaf switch; ``everything`` is what all give.
     """
 
     nodes: Mapping[int, float] = field(default_factory=dict)
@@ -42,7 +72,7 @@ class Dragonfly:
 
     def __init__(self, sick: Sick) -> None:
         self._sick = sick
-        self.leaf: Ints = np.arange(GROUPS * LEAVES_OF_GROUP * NODES_OF_LEAF) // NODES_OF_LEAF
+        self.leaf: Ints = np.arange(NODES) // SHAPES[DRAGONFLY].leaf
 
     def shared(self, source: Ints, target: Ints, number: Ints) -> Floats:
         """Return what the links of each flow leave it, as a share of a node's rate."""
@@ -64,34 +94,88 @@ class Dragonfly:
         return out
 
 
+def made_site_of(folder: Path, kind: str, stated: str = "") -> Site:
+    """Return the site of such a network; ``stated`` are more lines of its fabric, such as its up-links."""
+    shape = SHAPES[kind]
+    made_site(folder, shape)
+    file = folder / "systems" / "large.yaml"
+    if kind == DRAGONFLY:
+        groups = [f'g{group}: "leaf[{4 * group + 1:03}-{4 * group + 4:03}]"' for group in range(GROUPS)]
+        stated += f"    groups: {{{', '.join(groups)}}}\n    network: dragonfly\n"
+    text = file.read_text(encoding="utf-8").replace("    rails:\n", f"{stated}    rails:\n", 1)
+    file.write_text(text, encoding="utf-8")
+    system = load_system(file)
+    return Site(folder, system, References(system))
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """The assessment of a run on such a network, and how many rounds each of its steps had."""
+
+    found: Assessment
+    steps: tuple[tuple[str, int], ...]
+
+    @property
+    def blamed(self) -> list[tuple[str, str | None, str | None]]:
+        """Who is named: kind, node and part; those that are undecided are left out."""
+        shown = [one for one in self.found.verdict.suspects if one.confidence != "open"]
+        return [(one.kind, one.node, one.part) for one in shown]
+
+
+def play(
+    folder: Path, kind: str, sick: Sick | None = None, *, seed: int = 1, noise: Noise | None = None,
+    stated: str = "", live: str = "",
+) -> Played:  # fmt: skip
+    """Return what all the steps of a run give: plan, rounds, what the screening asks for, short messages, verdict."""
+    site, network = made_site_of(folder, kind, stated), Measured(kind, sick or Sick(), seed, noise or QUIET)
+    names, fabric = SHAPES[kind].names, site.system.fabrics["ndr"]
+    stated_places = places_of(folder, site.system, "ndr", fabric.rails)
+    inside = places_in_job(stated_places, live, "live-switches.txt", names)
+    known = network_of(names, inside.places, None, (), fabric.up_links)
+    budget, first = Budget(190.0, 1.0), plan(known)
+    texts = [network.output("groups", first.rounds)]
+    steps = [("groups", len(first.rounds))]
+    while True:
+        tables = [parse(text).tables[0] for text in texts]
+        step = next_step(tables, known, budget, planned_here=False)
+        if isinstance(step, ScreeningVerdict):
+            break
+        rounds = step.rounds * step.repeats
+        steps.append((step.name, len(rounds)))
+        texts.append(network.output("sample" if step.name == "sample" else "alone", rounds))
+    case = case_of(
+        site, "pairs/groups", stack="openmpi", rails=1, fabric="ndr", check="SwitchGroups", window=WINDOW,
+        launch={"nodes": names}, time_limit_s=900,
+    )  # fmt: skip
+    evidence = evidence_of(SHAPES[kind], first.rounds)
+    found = assess(case, replace(evidence, stdout=texts[0], again=tuple(texts[1:])), parse, TODAY)
+    limit = fabric.limit(1, 1)
+    bound = stated_up_links(fabric, "ndr", fabric.rails, None if limit is None else limit.value_mb_s)
+    origin = SampleOrigin("switch groups", budget, planned_here=False)
+    switches = SwitchesKnown(inside.places, fabric.up_links, bound, say_places(inside))
+    messages = short_messages(network.output("groups", first.rounds, 8))
+    return Played(with_switch_groups(found, origin, switches, messages), tuple(steps))
+
+
 class Measured:
-    """One network of one draw. ``layout`` is what the scheduler states of it."""
+    """One network of one draw."""
 
     def __init__(self, kind: str, sick: Sick = Sick(), seed: int = 1, noise: Noise = QUIET) -> None:
         self._draw = np.random.default_rng(seed)
         self._sick, self._noise = sick, noise
-        tree = FAT_TREE
         faults = Faults(cables=sick.cables, sides=sick.leaves)
-        self._links = Plane(tree, faults, self._draw) if kind == "fat tree" else Dragonfly(sick)
-        names = tuple(f"n{node:02d}" for node in range(64))
-        leaves = tuple(f"{'leaf' if kind == 'fat tree' else 'sw'}{leaf:02d}" for leaf in self._links.leaf.tolist())
-        groups = () if kind == "fat tree" else tuple(f"g{node // 16}" for node in range(64))
-        self.layout = Layout(names, leaves, groups=groups)
-        self._rate = np.exp(-np.abs(self._draw.normal(0, noise.node, 64)))
+        self._links = Plane(TREE, faults, self._draw) if kind == FAT_TREE else Dragonfly(sick)
+        self._names = SHAPES[kind].names
+        self._rate = np.exp(-np.abs(self._draw.normal(0, noise.node, NODES)))
         for node, share in sick.nodes.items():
             self._rate[node] *= share
 
-    @property
-    def network(self) -> Network:
-        """What a screening knows of it."""
-        return Network(self.layout)
-
-    def output(self, name: str, rounds: tuple[Round, ...], size: int = 4 << 20) -> str:
+    def output(self, name: str, rounds: Sequence[Round], size: int = SIZE) -> str:
         """Return what railyard-pairs prints of these rounds; of 8 B, what their number per second leaves."""
-        hosts = self.layout.nodes
+        hosts = self._names
         lines = [
             f"# railyard-pairs 1 {name}: {len(hosts)} ranks, {len(rounds)} rounds",
-            f"# size {size} window 8 repeats 36 warm-up 1 exchanges 20 of 8 bytes",
+            f"# size {size} window {WINDOW} repeats {REPEATS} warm-up {WARM_UP} exchanges {EXCHANGES} of 8 bytes",
             *(f"# rank {rank} on {host}" for rank, host in enumerate(hosts)),
             "# round first second forward_MB/s backward_MB/s latency_us",
         ]
@@ -108,7 +192,7 @@ class Measured:
     def _streams(self, a: Ints, b: Ints) -> Floats:
         share = np.minimum(self._rate[a], self._rate[b])
         share = np.minimum(share, self._links.shared(a, b, np.zeros(len(a), dtype=np.int64)))
-        found: Floats = share * noisy(self._draw, self._noise, len(a)) * RATE_MB_S * self._sick.everything
+        found: Floats = share * noisy(self._draw, self._noise, len(a)) * PAIR_MB_S * self._sick.everything
         return found
 
     def _messages(self, a: Ints, b: Ints) -> Floats:

@@ -38,6 +38,7 @@ from railyard.verdict.screened_pairs import SampleOrigin, with_screening
 
 if TYPE_CHECKING:
     from railyard.rfm.checks.prober import Prober
+    from railyard.site.systems.model import Fabric
     from railyard.verdict.blame.search.model import Round
 
 
@@ -285,12 +286,18 @@ class SwitchGroupsCheck(SampledPairsCheck):
         """What decides after a run: the screening, and what the up-links could have carried."""
         made, stage = self._origin("switch groups", planned_here=False), Path(self.stagedir)
         fabric = self.site.system.fabrics[self.current_partition.name]
-        rails, rate = fabric.used_rails(self.rails, self.policy), self.rate_mb_s
         return SwitchGroupsProber(
             self.rail_prober, made, self.places(), self._up_links,
-            lambda: switch_groups.stated_up_links(fabric, self.current_partition.name, rails, rate),
+            self._up_links_of(fabric),
             text_of(stage / probe_job.LIVE_SWITCHES), text_of(stage / probe_job.MESSAGES),
         )  # fmt: skip
+
+    def _up_links_of(self, fabric: "Fabric") -> Callable[[topology.Places], switch_groups.UpLinksRead]:
+        home, system, name = self.site.home, self.site.system.system, self.current_partition.name
+        rails, rate = fabric.used_rails(self.rails, self.policy), self.rate_mb_s
+        return lambda places: switch_groups.find_up_links(
+            topology.kept_of(home, system, name), places, fabric, name, rails, rate
+        )
 
     def _sample_options(self) -> list[str]:
         return [*super()._sample_options(), "--switch-groups", "--live", probe_job.LIVE_SWITCHES]
@@ -379,15 +386,15 @@ class SampleProber:
 class SwitchGroupsProber:
     """Names who is slow from the screening of all rounds, and says what leaf switches carried.
 
-    ``bound`` returns what is stated about up-links. ``live`` is what the job's scheduler stated, ``messages`` the
-    output of the launch with short messages; each is empty if there is none.
+    ``up_links_of`` returns what is known about up-links. ``live`` is what the job's scheduler stated,
+    ``messages`` the output of the launch with short messages; each is empty if there is none.
     """
 
     rails: RailProber
     sampled: SampleOrigin
     places: topology.Places
     up_links: int | None
-    bound: "Callable[[], switch_groups.UpLinks | None]"
+    up_links_of: Callable[[topology.Places], switch_groups.UpLinksRead]
     live: str
     messages: str
 
@@ -395,5 +402,7 @@ class SwitchGroupsProber:
         if found.verdict.fails and not found.verdict.misses_reference:
             return self.rails.explain(found)
         live = topology.places_in_job(self.places, self.live, probe_job.LIVE_SWITCHES, found.case.launch.nodes)
-        known = switch_groups.SwitchesKnown(live.places, self.up_links, self.bound(), switch_groups.say_places(live))
+        bound, remarks = self.up_links_of(live.places)
+        said = (*switch_groups.say_places(live), *remarks)
+        known = switch_groups.SwitchesKnown(live.places, self.up_links, bound, said)
         return switch_groups.with_switch_groups(found, self.sampled, known, switch_groups.short_messages(self.messages))

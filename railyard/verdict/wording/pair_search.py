@@ -339,6 +339,22 @@ def by_blocking(factor: float, fabric: str) -> str:
     return f"blocking {factor:g} of fabrics.{fabric}"
 
 
+def by_reading(fewest: int, most: int) -> str:
+    """Return how the bound of up-links is known, if the fabric was read."""
+    count = str(most) if fewest == most else f"{fewest} to {most}"
+    return f"{count} up-links of each leaf switch, as railyard fabric --keep-hops read them"
+
+
+def unlike_up_link(leaf: str, link: str, gbit_s: float, usual_gbit_s: float) -> str:
+    """Return an up-link with a lower rate than others."""
+    return f"{leaf}: {link} has {gbit_s:g} Gbit/s, other up-links {usual_gbit_s:g} (railyard fabric --keep-hops)"
+
+
+def fewer_up_links(leaf: str, count: int, most: int) -> str:
+    """Return a leaf switch with fewer up-links than others."""
+    return f"{leaf} has {count} up-links that are up, others {most} (railyard fabric --keep-hops)"
+
+
 def no_bound(was_measured: bool) -> str:
     """Return why no bound of up-links was judged; not ``was_measured``: nothing went over them all at once."""
     if not was_measured:
@@ -399,4 +415,6 @@ def live_places(used: bool) -> str:
 
 def unlike_live(contradiction: str) -> str:
     """Return how the scheduler contradicts the system's file."""
-    return f"leaf switches as the scheduler stated them in the job, which contradicts the system's file: {contradiction}"
+    return (
+        f"leaf switches as the scheduler stated them in the job, which contradicts the system's file: {contradiction}"
+    )

@@ -318,12 +318,11 @@ def good_within_group(reason: str, within: float) -> str:
     return f"{reason}; with the other leaves of its group it gives {percent(within)}: its links to other groups"
 
 
-def slow_path(sides: tuple[str, str], are_groups: bool, share: float, values: int) -> str:
-    """Return two leaves, or groups, that are slow with each other alone; ``share``: of what others give one another."""
-    of = "groups" if are_groups else "leaves"
+def slow_path(groups: tuple[str, str], share: float, values: int) -> str:
+    """Return two groups that are slow only with each other; ``share``: of what others give one another."""
     return (
-        f"{of} {listing(sides)} give each other {percent(share)} of what other {of} do ({values} values: alone, and "
-        f"while all others met), and each is good with all others: what is between these two"
+        f"groups {listing(groups)} give each other {percent(share)} of what other groups do ({values} values: alone, "
+        f"and while all others met), and each is good with all others: what is between these two"
     )
 
 

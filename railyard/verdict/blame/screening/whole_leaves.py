@@ -6,7 +6,7 @@ slow leaves are measured with the other leaves of their group, too: if these are
 
 Slow paths between two leaves: at which of the two the up-link is, and which one it is if routes are known.
 
-A sample that has rounds of two leaves alone (``switch_groups.plan``) also shows two that are slow with each other and
+A sample that has rounds of two groups alone (``switch_groups.plan``) also shows two that are slow with each other and
 good with all others: what is between them is slow, such as the link between two groups of a dragonfly.
 """
 
@@ -380,27 +380,29 @@ def _up_link(
     return Suspect("up-link", members, slowest.share, slowest.expected, reason, part, tuple(names), values)
 
 
-#: Two sides are named if they are this much slower with each other than others are, in both kinds of rounds, and by as
+#: Two groups are named if they are this much slower with each other than others are, in both kinds of rounds, and by as
 #: many standard errors. Each must be good with two others at least, and slow with one in three at most.
 _PATH_SLOW, _PATH_ERRORS, _OTHERS = 0.15, 4.0, 2
 
 
 @dataclass(slots=True)
 class _Met:
-    """What two sides gave each other when their nodes met, as shares of the usual: alone, and while all others met."""
+    """What two groups gave each other when their nodes met, as shares of the usual: alone, and while all others met."""
 
     alone: list[float] = field(default_factory=list)
     at_once: list[float] = field(default_factory=list)
 
 
 def name_paths(known: Knowledge) -> None:
-    """Name two sides that are slow with each other and good with all others, in place of what else that shows.
+    """Name two groups that are slow with each other and good with all others, in place of what else that shows.
 
-    Sides are groups if they are known, else leaves. Values with a named node do not count.
+    Between two leaves there is nothing but up-links of one of them, which slow streams show. Values with a named node
+    do not count. A leaf or group that stays named explains what its group gives, so nothing else is named there.
     """
-    layout = known.leaves.layout
-    layout = layout.by_groups() if layout.groups else layout
-    if not known.leaves.known or len(layout.members()) < _OTHERS + 2:
+    if not known.leaves.layout.groups:
+        return
+    layout = known.leaves.layout.by_groups()
+    if len(layout.members()) < _OTHERS + 2:
         return
     met = _sides_met(known, layout)
     slow = [pair for pair, each in met.items() if _is_slow(each, met)]
@@ -410,17 +412,19 @@ def name_paths(known: Knowledge) -> None:
         each = met[pair]
         share = statistics.fmean((*each.alone, *each.at_once))
         members = tuple(node for side in pair for node in layout.members()[side])
-        reason = words.slow_path(pair, bool(known.leaves.layout.groups), share, len(each.alone) + len(each.at_once))
+        reason = words.slow_path(pair, share, len(each.alone) + len(each.at_once))
         level = (known.levels.apart or known.levels.far).value
         path = Suspect("path", members, share, level, reason, None, pair, len(each.alone) + len(each.at_once))
         answered = known.answered
-        for kept in (answered.named, answered.unclear):
-            kept[:] = [one for one in kept if not _is_of_path(known, layout, one, pair)]
-        answered.named.append(path)
+        named = [one for one in answered.named if not _is_of_path(known, layout, one, pair)]
+        if any(one.kind not in _OF_A_NODE and set(one.members) & set(members) for one in named):
+            continue
+        answered.named = [*named, path]
+        answered.unclear = [one for one in answered.unclear if not _is_of_path(known, layout, one, pair)]
 
 
 def _sides_met(known: Knowledge, layout: Layout) -> dict[tuple[str, str], _Met]:
-    """Return what each two sides gave each other in rounds where all their nodes met, by the usual of such rounds."""
+    """Return what each two groups gave each other in rounds where all their nodes met, by the usual of such rounds."""
     rows, sick = join_rows(known.rows), {one.members[0] for one in known.answered.named if one.kind in _OF_A_NODE}
     found: dict[tuple[str, str], _Met] = {}
     by_round: dict[int, list[tuple[tuple[str, str], float]]] = {}
@@ -451,7 +455,7 @@ _OF_A_NODE = ("node", "rail", "gpu path")
 
 
 def _is_slow(each: _Met, met: Mapping[tuple[str, str], _Met]) -> bool:
-    """Return whether two sides are slow with each other in both kinds of rounds, by more than chance."""
+    """Return whether two groups are slow with each other in both kinds of rounds, by more than chance."""
     for name in ("alone", "at_once"):
         values = getattr(each, name)
         if len(values) < 2:
@@ -464,7 +468,7 @@ def _is_slow(each: _Met, met: Mapping[tuple[str, str], _Met]) -> bool:
 
 
 def _is_of_path(known: Knowledge, layout: Layout, one: Suspect, path: tuple[str, str]) -> bool:
-    """Return whether a slow path explains a suspect: all that is slow of it is between these two sides."""
+    """Return whether a slow path explains a suspect: all that is slow of it is between these two groups."""
     sides = {layout.sides[node] for node in one.members}
     if one.kind in _OF_A_NODE or not sides <= set(path):
         return False
