@@ -394,7 +394,8 @@ def _figures(flows: Phases, front: str, factor: float, unit: str, size: int | No
 
 def _judge_bound(found: Assessment, streams: Phases, bound: UpLinks | None) -> Assessment:
     """Return the assessment with what all at once reached of what the cables carry; too little of it fails."""
-    flows = streams.get("all") or streams.get("group") or ()
+    # Two leaf switches are all there are, and those of one group are all of it.
+    flows = streams.get("all") or streams.get("group") or streams.get("between") or ()
     if bound is None or not flows:
         return with_remark(found, words.no_bound(bool(flows)))
     lost = next((side for flow in flows for side in _sides(flow, bound) if side not in bound.capacity_mb_s), None)
