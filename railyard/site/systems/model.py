@@ -175,8 +175,8 @@ class Fabric(Preparation):
     )
     up_links: Count | None = Field(
         None,
-        description="How many up-links of the fabric's link each leaf switch has. They bound what SwitchGroups measures, "
-        "and a sample of the pairs needs them to state its coverage",
+        description="How many up-links of the fabric's link each leaf switch has. They bound what SwitchGroups "
+        "measures, and a sample of the pairs needs them to state its coverage",
     )
     rails: tuple[Rail, ...] = Field(min_length=1)
     gid_index: Annotated[int, Field(strict=True, ge=0, le=LARGEST["gid_index"])] | None = Field(
