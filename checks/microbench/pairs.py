@@ -8,7 +8,7 @@ row and a column that are low are a node; one cell is a cable or a route; a bloc
 import reframe as rfm
 from reframe.core.builtins import variable
 
-from railyard.rfm.checks.pairs import PairsCheck, SampledPairsCheck
+from railyard.rfm.checks.pairs import PairsCheck, SampledPairsCheck, SwitchGroupsCheck
 from railyard.verdict.blame.search.model import Round, rounds
 
 
@@ -30,4 +30,12 @@ class SampledPairs(SampledPairsCheck):
     """Some of all pairs within a budget: who is slow, what was covered, which faults would have been found."""
 
     benchmark = "pairs"
+    num_nodes = 4
+
+
+@rfm.simple_test
+class SwitchGroups(SwitchGroupsCheck):
+    """Within each leaf switch, between two of them, and across all at once: bandwidth, then messages per second."""
+
+    benchmark = "groups"
     num_nodes = 4

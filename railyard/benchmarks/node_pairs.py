@@ -3,7 +3,8 @@
 A table has one row per pair and one message size. The worst value stands for the run: the slower direction of the
 slowest pair. After all, pairs are measured to find one bad cable among a thousand. A bisection is the exception, since
 a single pair says little there: the mean over all pairs and rounds is the bandwidth per node, one half of the nodes
-against the other.
+against the other. Of switch groups, in whose crowded rounds up-links are shared, each node's best pair counts: the
+slowest node stands for the run, and its figures have the rest.
 """
 
 import statistics
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, Curve
-from railyard.benchmarks.table.network import BISECTION, ON_NODE, PAIRS
+from railyard.benchmarks.table.network import BISECTION, GROUPS, ON_NODE, PAIRS
 from railyard.parsers.output import Cell, Table
 from railyard.parsers.pairs import ALONE, ONE_RAIL
 
@@ -21,6 +22,8 @@ FIGURES = {
     (PAIRS, LATENCY): "slowest_latency",
     (BISECTION, BANDWIDTH): "mean_pair",
     (BISECTION, LATENCY): "slowest_latency",
+    (GROUPS, BANDWIDTH): "slowest_node",
+    (GROUPS, LATENCY): "slowest_latency",
     (ON_NODE, BANDWIDTH): "slowest_node",
     (ON_NODE, LATENCY): "slowest_latency",
 }
@@ -143,10 +146,21 @@ def curves(table: Table, key: str) -> tuple[Curve, Curve]:
             statistics.fmean(pair.forward_mb_s for pair in pairs),
             statistics.fmean(pair.backward_mb_s for pair in pairs),
         )
+    elif key == GROUPS:
+        bandwidth = min(_best_by_host(pairs).values())
     else:
         bandwidth = min(pair.slower_mb_s for pair in pairs)
     slowest = max(pair.latency_us for pair in pairs)
     return Curve(BANDWIDTH, "MB/s", (size,), (bandwidth,)), Curve(LATENCY, "us", (small,), (slowest,))
+
+
+def _best_by_host(pairs: Iterable[Pair]) -> Mapping[str, float]:
+    """Return what each host reaches with its best partner, in the slower direction."""
+    found: dict[str, float] = {}
+    for pair in pairs:
+        for host in pair.hosts:
+            found[host] = max(pair.slower_mb_s, found.get(host, 0.0))
+    return found
 
 
 def fastest(table: Table) -> Curve:

@@ -18,13 +18,14 @@ import click
 
 from railyard.base.errors import InputError
 from railyard.base.files import read_bounded
+from railyard.benchmarks.node_pairs import hosts_of
 from railyard.parsers.output import ParseError, Table
-from railyard.site.topology import Leaves, Places
+from railyard.site.topology import Leaves, Places, places_in_job
 
 if TYPE_CHECKING:
     from railyard.parsers.output import ParsedOutput
     from railyard.verdict.blame.gpu_pairs import RecordedTests
-    from railyard.verdict.blame.screening.model import Network
+    from railyard.verdict.blame.screening.model import Network, ScreeningVerdict
     from railyard.verdict.blame.search.model import Step
 
 #: The budget if none is given, and how long a round of it lasts, in seconds.
@@ -42,6 +43,13 @@ class Sample:
     up_links: int | None
     nightly: int | None
     used: Path | None
+    switch_groups: bool = False
+    live: Path | None = None
+
+    @property
+    def is_planned_here(self) -> bool:
+        """Whether the screening itself plans the sample; a plan of another kind is taken as it was measured."""
+        return not (self.nightly or self.switch_groups)
 
 
 def duration(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
@@ -73,6 +81,10 @@ _OPTIONS = (
                  help="For a sample: K partners of other leaves for each node, first those that it met least lately."),
     click.option("--used", type=click.Path(path_type=Path), metavar="FILE",
                  help="For a nightly sample: the pairs of earlier nights."),
+    click.option("--switch-groups", is_flag=True,
+                 help="For a sample: plan it within each leaf switch, between two, and across all at once."),
+    click.option("--live", type=click.Path(path_type=Path), metavar="FILE",
+                 help="For switch groups: what `scontrol show topology` printed in the job."),
 )  # fmt: skip
 
 
@@ -94,10 +106,10 @@ def next_of_sample(
     try:
         if first is not None:
             network = _network(_names(first), asked, expected, places)
-            found = _nightly(network, asked) if asked.nightly else node_pair_sample.first_step(network, _budget(asked))
+            found = _first(network, asked)
         else:
             network = _network(node_pair_sample.hosts_of_sample(tables), asked, expected, places)
-            found = node_pair_sample.next_step(tables, network, _budget(asked), planned_here=not asked.nightly)
+            found = node_pair_sample.next_step(tables, network, _budget(asked), planned_here=asked.is_planned_here)
     except (ValueError, PairsError) as error:
         raise InputError(str(first or "the outputs"), str(error), "a sample, then the steps after it") from None
     return node_pair_sample.step_text(found) if isinstance(found, Step) else ""
@@ -109,10 +121,11 @@ def judged_sample(tables: Sequence[Table], asked: Sample, expected: float | None
     from railyard.verdict.node_pairs import SampleOrigin, screen_tables
 
     rails = tuple(asked.rails.split(",")) if asked.rails else ()
-    kind = "nightly" if asked.nightly else "budget"
+    kind = "nightly" if asked.nightly else "switch groups" if asked.switch_groups else "budget"
     try:
         came = screen_tables(
-            tables, SampleOrigin(kind, _budget(asked), not asked.nightly), places, expected, rails, asked.up_links
+            tables, SampleOrigin(kind, _budget(asked), asked.is_planned_here),
+            _in_job(hosts_of(tables[0]), asked, places), expected, rails, asked.up_links,
         )  # fmt: skip
     except (ValueError, PairsError) as error:
         raise InputError("the outputs", str(error), "a sample, then the steps after it") from None
@@ -120,6 +133,15 @@ def judged_sample(tables: Sequence[Table], asked: Sample, expected: float | None
     if came.open_step is not None:
         return f"{came.not_measured} (`railyard pairs next --sample` prints it); {said}", False
     return said, not (came.screened.named or came.screened.unclear)
+
+
+def _first(network: "Network", asked: Sample) -> "Step | ScreeningVerdict":
+    from railyard.verdict import switch_groups
+    from railyard.verdict.blame import node_pair_sample
+
+    if asked.switch_groups:
+        return switch_groups.plan(network)
+    return _nightly(network, asked) if asked.nightly else node_pair_sample.first_step(network, _budget(asked))
 
 
 def _nightly(network: "Network", asked: Sample) -> "Step":
@@ -133,7 +155,15 @@ def _nightly(network: "Network", asked: Sample) -> "Step":
 def _network(hosts: Sequence[str], asked: Sample, expected: float | None, places: Places) -> "Network":
     from railyard.verdict.blame.node_pair_sample import network_of
 
-    return network_of(hosts, places, expected, asked.rails.split(",") if asked.rails else (), asked.up_links)
+    rails = asked.rails.split(",") if asked.rails else ()
+    return network_of(hosts, _in_job(hosts, asked, places), expected, rails, asked.up_links)
+
+
+def _in_job(hosts: Sequence[str], asked: Sample, places: Places) -> Places:
+    """Return where the nodes of a job are: as its scheduler states it there, if that was saved and has all of them."""
+    if asked.live is None or not asked.live.is_file():
+        return places
+    return places_in_job(places, _read(asked.live), asked.live.name, hosts).places
 
 
 def _budget(asked: Sample) -> Any:

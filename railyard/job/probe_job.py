@@ -23,7 +23,7 @@ from railyard.base.errors import RailyardError
 from railyard.base.paths import packaged_text
 from railyard.job.launch import Launch
 from railyard.parsers.failure_lines import LAUNCHER_BUG
-from railyard.parsers.pairs import SAMPLE
+from railyard.parsers.pairs import GROUPS, SAMPLE
 from railyard.site.systems.jobs import FAMILIES, FLUX_RUN, OWN_LAUNCHERS, SRUN
 from railyard.stacks import ask
 
@@ -288,6 +288,10 @@ ROUNDS_OF_TWO = "rounds-of-two.txt"
 SWITCHES = "switches.txt"
 #: Files of a sample: the job's nodes, one per line, the first rank's node first; and the pairs of earlier nights.
 NODES, USED = "sample-nodes.txt", "sample-used.txt"
+#: Files of switch groups: the leaf switches as the job's scheduler states them, and the output of short messages.
+LIVE_SWITCHES, MESSAGES = "live-switches.txt", "messages.out"
+#: Short messages: their size in bytes, and how many are in flight.
+SHORT_BYTES, SHORT_WINDOW = 8, 64
 #: The most steps after the first: sifting, sides, and alone (``railyard.verdict.blame.search``).
 STEPS = tuple(f"again-{number}" for number in range(1, 13))
 RAIL_ROUNDS = "again-rails.txt"
@@ -355,6 +359,19 @@ def printed_so_far(output: str) -> list[str]:
     PBS keeps what a job prints elsewhere until its end, so the script's own descriptor names the file.
     """
     return [f"made={shlex.quote(output)}", "[ ! -f /proc/$$/fd/1 ] || made=/proc/$$/fd/1"]
+
+
+def live_switches(scheduler: str) -> list[str]:
+    """Return the lines of a job that write the leaf switches as its scheduler states them; none if it states none."""
+    if FAMILIES.get(scheduler) != "slurm":
+        return []
+    return [f"scontrol show topology > {LIVE_SWITCHES} 2> /dev/null || :"]
+
+
+def measure_messages(launch: str, program: str, windows: int) -> str:
+    """Return the line that measures short messages over the rounds of switch groups, so many windows each way."""
+    words = f"{SHORT_BYTES} {SHORT_WINDOW} {windows} {WARM_UP} 0"
+    return f"{launch} {program} {GROUPS} {ROUNDS} {words} > {MESSAGES} 2>&1 || :"
 
 
 def plan_sample(asking: Sequence[str], lists_nodes: str | None) -> list[str]:

@@ -4,7 +4,7 @@ There is one row per pair of ranks. Columns are round (1 is the first), first an
 second and back (MB/s of 10^6 B/s, each one way), and latency (us, half a round trip). The context has the settings of
 the program, so the bytes are known: size (B), window, repeats, warm_up, exchanges, exchange_bytes; ranks and rounds;
 and ``hosts``, the host names in the order of the ranks, separated by blanks. If the
-program measured a sample of the pairs, ``sample`` is True, and the benchmark is that of all pairs.
+program measured a sample of the pairs, ``sample`` is True, and the benchmark is that of all pairs, or of switch groups.
 
 A table is complete if it has the closing line with the number of its rows. A heading without any row gives a failure
 and no table.
@@ -39,8 +39,9 @@ TOOL = "pairs"
 COLUMNS = ("round", "first", "second", "forward", "backward", "latency")
 UNITS = (None, None, None, "MB/s", "MB/s", "us")
 DECIMALS = 2  # of the three values of a row
-#: What the program calls a measurement of all pairs, of a sample, of suspects, and of these over one rail alone.
-ALL, SAMPLE, ALONE, ONE_RAIL = "pairs", "sample", "alone", "onerail"
+#: What the program calls a measurement of all pairs, of a sample, of switch groups (a sample, too), of suspects, and of
+#: these over one rail alone.
+ALL, SAMPLE, GROUPS, ALONE, ONE_RAIL = "pairs", "sample", "groups", "alone", "onerail"
 LONGEST = 1000
 
 # # railyard-pairs 1 bisection: 4 ranks, 2 rounds
@@ -97,7 +98,7 @@ class _Block:
         context = {**self.context, "hosts": " ".join(self.hosts)}
         complete = named and not self.spoiled and self.stated == len(self.rows)
         name = ALL if self.name == SAMPLE else self.name
-        context |= {"sample": True} if self.name == SAMPLE else {}
+        context |= {"sample": True} if self.name in (SAMPLE, GROUPS) else {}
         return Table("pairs", self.version, name, COLUMNS, UNITS, tuple(self.rows), self.line, complete, context)
 
 
@@ -120,7 +121,7 @@ def text_of(table: Table) -> str:
     """Return a whole table as the program prints it: ``parse`` gives the same table, with its heading on line 1."""
     context = table.context
     hosts = str(context["hosts"]).split()
-    name = SAMPLE if context.get("sample") else table.benchmark
+    name = SAMPLE if context.get("sample") and table.benchmark == ALL else table.benchmark
     told = "size {size} window {window} repeats {repeats} warm-up {warm_up} exchanges {exchanges} of {exchange_bytes}"
     lines = [
         f"# railyard-pairs {table.version} {name}: {len(hosts)} ranks, {context['rounds']} rounds",

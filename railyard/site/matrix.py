@@ -225,6 +225,8 @@ HAS_GPUS = "has-gpus"
 #: The features of checks that use GPUs: messages in their memory over a fabric; copies between a node's GPUs and its
 #: processors; copies between two of a node's GPUs over NVLink.
 DEVICE_BUFFERS, GPUS, GPU_PAIRS = "device-buffers", "gpus", "gpu-pairs"
+#: What a system with leaf switches asks for: what these carry within each, between two, and all at once.
+SWITCH_GROUPS = "switch-groups"
 #: The name of an installed application if no system is known (a parameter must have a value).
 NO_APPLICATION = "none"
 
@@ -386,6 +388,14 @@ def device_reason(system: System, fabric: str, stack: str) -> str | None:
     return f"{system.system} states no GPU that is nearest to {listing(lacking)} (gpus: nearest)" if lacking else None
 
 
+def switches_reason(fabric: str, stated: Fabric) -> str | None:
+    """Return why nothing can be measured between leaf switches of a fabric, or None."""
+    own = [rail.leaf_switches for rail in stated.rails]
+    if max(map(len, (stated.leaf_switches, *own))) > 1:
+        return None
+    return f"{fabric} states no two leaf switches (leaf_switches or topology)"
+
+
 def tool_reason(system: System, stack: str, tool: str) -> str | None:
     """Return why a stack of this system does not have a benchmark tool, or None."""
     entry = system.stacks[stack]
@@ -424,6 +434,7 @@ def why_not(system: System, fabric: str, stack: str, rails: int, need: Need, pol
         or libraries.why_not_own(stack, rails, need.starts_itself)
         or tool_reason(system, stack, need.tool)
         or (device_reason(system, fabric, stack) if need.feature == DEVICE_BUFFERS else None)
+        or (switches_reason(fabric, system.fabrics[fabric]) if need.feature == SWITCH_GROUPS else None)
         or stack_reason(system.fabrics[fabric], stack, rails, asked)
         or pairs_reason(real, rails, need.pairs(rails))
         or _rails_reason(rails, need)
@@ -576,10 +587,15 @@ def problem_features(system: System, tools: Collection[str] | None = None) -> tu
         ({"wrf"}, [f"wrf-{case}" for case in system.wrf_cases]),
         ({"osu", "perftest"}, [DEVICE_BUFFERS] if system.gpus else []),
         ({"nvbandwidth"}, _within_nodes(system)),
+        ({"pairs"}, [SWITCH_GROUPS] if _has_leaf_switches(system) else []),
         *(({name}, [f"app-{name}"]) for name in system.applications),
     ]
     asked = [features for names, features in of_tools if tools is None or not names.isdisjoint(tools)]
     return tuple(dict.fromkeys(feature for features in asked for feature in features))
+
+
+def _has_leaf_switches(system: System) -> bool:
+    return any(switches_reason(name, fabric) is None for name, fabric in system.fabrics.items())
 
 
 def _within_nodes(system: System) -> list[str]:
@@ -613,5 +629,6 @@ def environment_features(system: System, fabric_name: str, stack: str) -> list[s
     named = system.stacks[stack].tools
     tools = libraries.tool_features(stack, named, tuple(system.applications))
     without = {DEVICE_BUFFERS} if device_reason(system, fabric_name, stack) else set()
+    without |= {SWITCH_GROUPS} if switches_reason(fabric_name, fabric) else set()
     problems = [feature for feature in problem_features(system, named) if feature not in without]
     return [*tools, *problems, *(f"rails{n}" for n in counts), *policed]

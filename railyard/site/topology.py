@@ -17,9 +17,10 @@ from railyard.base.files import write_whole
 from railyard.base.hostlist import label
 from railyard.base.json_codec import FormError, decode, encode
 from railyard.base.paths import state_folder
+from railyard.base.wording import listing
 from railyard.site.systems.model import Fabric, Rail, System
 
-# History of the format: 1 the first.
+# History of the format: 1 the first; up_links came later, and a file without them has none.
 
 
 FORMAT = 1
@@ -28,13 +29,17 @@ _AGAIN = "measure it again: railyard fabric --keep-hops"
 
 @dataclass(frozen=True, slots=True)
 class StoredDistances:
-    """The distances of a fabric. ``places``: device, node, place. ``hops``: place, place, switches between them."""
+    """The distances of a fabric. ``places``: device, node, place. ``hops``: place, place, switches between them.
+
+    ``up_links``: place, the link from there to another switch in words, its rate in Gbit/s.
+    """
 
     format: int
     system: str
     fabric: str
     places: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     hops: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    up_links: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 def file_of(home: Path, system: str, fabric: str) -> Path:
@@ -220,6 +225,61 @@ def _measured_leaves(home: Path, system: str, fabric: str, devices: Sequence[str
         return _NONE
     of_rails = [{label(node): place for node, place in kept.places.get(device, {}).items()} for device in devices]
     return of_rails[0] if len({_parts(each) for each in of_rails}) == 1 else _NONE
+
+
+@dataclass(frozen=True, slots=True)
+class PlacesInJob:
+    """Where the nodes of a job are. ``is_live``: as its scheduler states it there.
+
+    ``contradiction`` is how that contradicts the system's file; None if it does not. ``agrees``: both divide the nodes
+    in the same way.
+    """
+
+    places: Places
+    is_live: bool = False
+    agrees: bool = False
+    contradiction: str | None = None
+
+
+def places_in_job(stated: Places, text: str, file: str, nodes: Sequence[str]) -> PlacesInJob:
+    """Return where these nodes are: as Slurm states it in their job (``scontrol show topology``), else as ``stated``.
+
+    What is not readable, has not each node, or has a node at two leaf switches (of two rails) changes nothing. If both
+    divide the nodes in the same way, the names of the system's file stay.
+    """
+    from railyard.parsers import slurm_topology  # only for such a job
+
+    def refuse(name: str, place: slurm_topology.Place) -> tuple[str, str]:
+        raise place.error(f"an Include of {name}", "what scontrol show topology prints")
+
+    try:
+        found = slurm_topology.parse(text, file, refuse)
+    except InputError:
+        return PlacesInJob(stated)
+    wanted = {label(node): node for node in nodes}
+    at = [(label(node), leaf.name) for leaf in found.leaves for node in leaf.nodes if label(node) in wanted]
+    leaf_of = dict(at)
+    if len(at) != len(wanted) or len(leaf_of) != len(wanted):
+        return PlacesInJob(stated)
+    live = Places(leaf_of, _groups_of(leaf_of, found.groups))
+    known = {node: leaf for node, leaf in stated.leaf_of.items() if node in wanted}
+    if _parts(known) == _parts(leaf_of):
+        return PlacesInJob(stated, agrees=True)
+    if len(known) < len(wanted):
+        return PlacesInJob(live, is_live=True)
+    return PlacesInJob(live, is_live=True, contradiction=_contradiction(known, leaf_of, wanted))
+
+
+def _contradiction(stated: Leaves, live: Leaves, nodes: Mapping[str, str]) -> str | None:
+    """Return two nodes that are at one leaf switch by one of both, and at two by the other."""
+    for first, second in ((stated, live), (live, stated)):
+        seen: dict[str, str] = {}
+        for node in nodes:
+            other = seen.setdefault(first[node], node)
+            if second[other] != second[node]:
+                both = [listing([*dict.fromkeys((each[other], each[node]))]) for each in (stated, live)]
+                return f"{other} and {node} are at {both[0]} by the file, and at {both[1]} by the scheduler"
+    return None
 
 
 def sides(leaf_of: Leaves, hosts: Sequence[str]) -> tuple[str, ...]:

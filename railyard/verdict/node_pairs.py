@@ -1,7 +1,5 @@
 """Answers for a run of all pairs of nodes or of a sample: whether each is possible, who is named, the record.
 
-Answers for a run of pairs of nodes: merged steps, whether each pair is possible, each node's bytes, the record.
-
 Which pairs of a system were measured over some days: each stored run of pairs, and all of them together.
 
 A run of a sample of all pairs and what its screening found: who is named, what it covered, what it promises.
@@ -525,12 +523,20 @@ def _coverage_counts(coverage: Coverage) -> list[ExercisedCount]:
 
 def _fail(found: Assessment, findings: Findings, came: ScreeningProgress) -> Assessment:
     """Return the failed assessment of a run that met its references, while its screening names a suspect."""
-    judged, named = found.verdict, came.screened.named
-    next_look = look_at(listing(node_pair_sample.words_of(named[:MOST_TOLD], came.network)))
+    named = came.screened.named
     more = [more_named(len(named) - MOST_TOLD)] if len(named) > MOST_TOLD else []
     sentence = "; ".join([*(one.reason for one in named[:MOST_TOLD]), *more])
-    own = fail_rule(5, sentence, "fabric", next_look)
+    next_look = look_at(listing(node_pair_sample.words_of(named[:MOST_TOLD], came.network)))
     rest = "; ".join(filter(None, [came.not_measured, came.screened.rest]))
+    return fail_fabric(found, sentence, findings.suspects, next_look, rest)
+
+
+def fail_fabric(
+    found: Assessment, sentence: str, suspects: tuple[Suspect, ...], next_look: str, *remarks: str
+) -> Assessment:
+    """Return a run that met its references as failed by rule 5, for what else its pairs of nodes show."""
+    judged = found.verdict
+    own = fail_rule(5, sentence, "fabric", next_look)
     said = replace(
         judged,
         state="fail",
@@ -538,11 +544,11 @@ def _fail(found: Assessment, findings: Findings, came: ScreeningProgress) -> Ass
         rule=5,
         fault="fabric",
         rules=tuple(own if rule.rule == 5 else rule for rule in judged.rules),
-        suspects=findings.suspects,
+        suspects=suspects,
         look_at=next_look,
-        remarks=(rest, words.by_references_alone(judged.sentence), *judged.remarks),
+        remarks=(*remarks, words.by_references_alone(judged.sentence), *judged.remarks),
     )
-    return replace(found, inputs=replace(found.inputs, suspects=findings.suspects), verdict=said)
+    return replace(found, inputs=replace(found.inputs, suspects=suspects), verdict=said)
 
 
 def _expected_rate(found: Assessment) -> float | None:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -215,7 +216,7 @@ def test_two_gates_at_the_same_second_share_nothing_with_other_times() -> None:
 
 def test_answers_of_nodes_are_kept_where_the_site_is_read_and_a_wrong_one_is_said(tmp_path: Path) -> None:
     ports = to_json({"p": looks((0, 0), (1, 3))})
-    answers = [{"node": "n1", "ports": ports}, {"node": "n2", "ports": {"p": 3}}, {"node": "n3"}]
+    answers: list[dict[str, Any]] = [{"node": "n1", "ports": ports}, {"node": "n2", "ports": {"p": 3}}, {"node": "n3"}]
     problems = collect(tmp_path, answers)
     assert [problem.partition(":")[0] for problem in problems] == ["n2"]
     found, _ = read_folders(kept_by_site(tmp_path))

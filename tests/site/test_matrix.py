@@ -17,6 +17,7 @@ from railyard.site.matrix import (
     GPU_PAIRS,
     GPUS,
     RAIL_COUNTS,
+    SWITCH_GROUPS,
     Cell,
     Need,
     device_reason,
@@ -238,7 +239,7 @@ def taken(partition: list[str], environment: list[str], rails: int, need: Need) 
     tools = [libraries.pair_feature(need.tool) if need.pair else need.tool]
     if need.starts_itself and rails == 1:
         tools.append(libraries.own_feature(need.tool))
-    asked = f" +{DEVICE_BUFFERS}" if need.feature == DEVICE_BUFFERS else ""
+    asked = f" +{need.feature}" if need.feature in (DEVICE_BUFFERS, SWITCH_GROUPS) else ""
     terms = [
         environment_terms(tool, rails, DEFAULT, need.pairs(rails), beside_default=True)[0] + asked for tool in tools
     ]

@@ -15,12 +15,14 @@ from railyard.site.site import Site
 from railyard.site.topology import (
     FORMAT,
     Places,
+    PlacesInJob,
     StoredDistances,
     contradiction,
     file_of,
     hops_between,
     keep,
     parse,
+    places_in_job,
     places_of,
     sides,
     stated_leaves,
@@ -267,3 +269,37 @@ def test_stated_hops_count_where_none_were_kept(tmp_path: Path) -> None:
     assert (hops(1), hops(None)) == (1, None)
     keep(tmp_path, StoredDistances(FORMAT, "made", "edr", PLANES, {"LID 1": {"LID 1": 2}}))
     assert hops(1) == 2
+
+
+TREE = "SwitchName=a Level=0 Nodes=n[1-2]\nSwitchName=b Level=0 Nodes=n[3-4]\nSwitchName=top Level=1 Switches=a,b\n"
+FOUR = ("n1", "n2", "n3", "n4.site")
+
+
+def in_job(stated: Mapping[str, str], text: str) -> PlacesInJob:
+    return places_in_job(Places(stated), text, "live.txt", FOUR)
+
+
+def test_the_schedulers_leaf_switches_count_in_a_job_if_the_file_has_others() -> None:
+    found = in_job({"n1": "x", "n2": "y", "n3": "x", "n4": "y"}, TREE)
+    assert (dict(found.places.leaf_of), found.is_live) == ({"n1": "a", "n2": "a", "n3": "b", "n4": "b"}, True)
+    assert found.contradiction == "n1 and n3 are at x by the file, and at a and b by the scheduler"
+
+
+def test_the_names_of_the_file_stay_if_the_scheduler_divides_the_nodes_alike() -> None:
+    stated = {"n1": "x", "n2": "x", "n3": "y", "n4": "y", "n5": "z"}
+    found = in_job(stated, TREE)
+    assert (found.places.leaf_of, found.agrees, found.is_live, found.contradiction) == (stated, True, False, None)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "scontrol: error", TREE.replace("n[3-4]", "n3"), TREE.replace("n[3-4]", "n[2-4]")]
+)
+def test_what_the_scheduler_does_not_say_of_each_node_once_changes_nothing(text: str) -> None:
+    stated = {"n1": "x", "n2": "x", "n3": "y", "n4": "y"}
+    found = in_job(stated, text)
+    assert (found.places.leaf_of, found.agrees, found.is_live) == (stated, False, False)
+
+
+def test_nodes_that_the_file_lacks_are_where_the_scheduler_says() -> None:
+    found = in_job({}, TREE)
+    assert (found.is_live, found.contradiction, found.places.leaf_of["n4"]) == (True, None, "b")

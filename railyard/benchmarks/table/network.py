@@ -188,13 +188,14 @@ PAIRS_ENTRIES = (
 )
 
 
-PAIRS, BISECTION, ON_NODE = "pairs/pairs", "pairs/bisection", "pairs/onnode"
+PAIRS, BISECTION, GROUPS, ON_NODE = "pairs/pairs", "pairs/bisection", "pairs/groups", "pairs/onnode"
 RAILYARD_PAIRS = Tool("pairs")
 _TIME = latency("latency", "latency")
 _BANDWIDTH = Metric(BANDWIDTH, ("forward", "backward"), "MB/s", "stream", "higher")
 RAILYARD_PAIRS_ENTRIES = (
     Benchmark(PAIRS, (_BANDWIDTH, _TIME), rows="pairs", assessed="node_pairs"),
     Benchmark(BISECTION, (_BANDWIDTH, _TIME), rows="pairs", assessed="node_pairs", of_link=False, of_halves=True),
+    Benchmark(GROUPS, (_BANDWIDTH, _TIME), rows="pairs", assessed="node_pairs"),
     Benchmark(
         *(ON_NODE, (_BANDWIDTH, _TIME)),
         rows="pairs",

@@ -121,7 +121,7 @@ def _keep_hops(home: Path, system: str, expected: "ExpectedFabric", readings: "R
     found = distances(expected, seen.ports)
     if not seen.is_whole or not found.places:
         raise SetupError(f"{expected.fabric}: found no subnet with nodes and devices by name: no hops to keep")
-    kept = topology.StoredDistances(topology.FORMAT, system, expected.fabric, found.places, found.hops)
+    kept = topology.StoredDistances(topology.FORMAT, system, expected.fabric, found.places, found.hops, found.up_links)
     _print_aside(f"hops are kept in {topology.keep(home, kept)}")
     for fabric, how in topology.contradictions(home, find_system(home / "systems", system)):
         if fabric == expected.fabric:

@@ -41,7 +41,7 @@ _switches = click.option(
     "groups: then it also finds slow leaf switches and groups.",
 )
 _OF_PAIRS, _NCCL = "railyard-pairs", "nccl"
-_OF_SAMPLE = ("sample", "budget_s", "round_s", "rails", "up_links", "nightly", "used")
+_OF_SAMPLE = ("sample", "budget_s", "round_s", "rails", "up_links", "nightly", "used", "switch_groups", "live")
 _tool = click.option(
     "--tool",
     type=click.Choice([_OF_PAIRS, _NCCL]),

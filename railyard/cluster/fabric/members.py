@@ -6,13 +6,23 @@ cabling. Routing tables may take longer ways; adaptive routing takes several.
 
 import re
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 
 from railyard.base.hostlist import label
 from railyard.base.wording import count_of
-from railyard.cluster.fabric.model import ExpectedFabric, Finding, Manager, Readings, is_adapter, is_other, some, unique
+from railyard.cluster.fabric.model import (
+    ExpectedFabric,
+    Finding,
+    Manager,
+    Readings,
+    is_adapter,
+    is_other,
+    peer_words,
+    some,
+    unique,
+)
 from railyard.parsers.fabric.port import Peer, PortState
 
 # sminfo: sm lid 1 sm guid 0xb8599f0300001015, activity count 446 priority 0 state 3 SMINFO_MASTER
@@ -30,11 +40,13 @@ class Distances:
     """Where each node's rails are plugged in, and how many switches are on the way between two such places.
 
     ``places``: device -> node -> place: a switch, or a cable that joins two nodes. ``hops``: place -> place -> number
-    of switches, without places that cannot be reached. Nodes are labels (``words.label``).
+    of switches, without places that cannot be reached. Nodes are labels (``words.label``). ``up_links``: switch with
+    nodes -> its port and the switch port at the other end -> the rate of the link between them in Gbit/s.
     """
 
     places: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     hops: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    up_links: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def hops_between(self, device: str, one: str, other: str) -> int | None:
         """Return the number of switches between two nodes on a device's rail; None if no way is known."""
@@ -249,7 +261,18 @@ def distances(expected: ExpectedFabric, ports: Iterable[PortState]) -> Distances
     for place, reached in hops.items():  # one search per leaf switch
         if not reached:
             reached |= {there: steps + 1 for there, steps in _search(place, ways).items() if there in hops}
-    return Distances(places, hops)
+    return Distances(places, hops, _up_links(known, hops))
+
+
+def _up_links(ports: Iterable[PortState], leaves: Container[str]) -> Mapping[str, Mapping[str, float]]:
+    """Return the rates of the active links from each of these switches to other switches, Gbit/s."""
+    found: dict[str, dict[str, float]] = {}
+    for port in ports:
+        if port.peer is None or is_adapter(port) or port.peer.device is not None or _switch(port) not in leaves:
+            continue
+        if port.is_active is not False and port.rate is not None:
+            found.setdefault(_switch(port), {})[f"port {port.port} to {peer_words(port.peer)}"] = port.rate
+    return found
 
 
 def _cable(node: str, port: PortState) -> str:

@@ -154,7 +154,7 @@ def _pairs(program: str, words: list[str], folder: Path) -> BenchmarkRequest:
         raise RailyardError(f"railyard-pairs: found {len(words)} words, expected {expected}")
     name, rounds, size, window, repeats, warm_up, exchanges = words
     said = {"name": name, "rounds": rounds, "warm_up": warm_up, "exchanges": exchanges}
-    of = name if name in ("pairs", "bisection", "onnode") else "pairs"
+    of = name if name in ("pairs", "bisection", "groups", "onnode") else "pairs"
     return BenchmarkRequest(f"pairs/{of}", (int(size),), (int(repeats),), None, int(window), words=said)
 
 

@@ -25,7 +25,9 @@ from railyard.rfm.checks.groups import Accepts, Outputs, Probes
 from railyard.rfm.checks.prober import RailProber
 from railyard.rfm.checks.runner import text_of
 from railyard.site import topology
+from railyard.site.matrix import SWITCH_GROUPS
 from railyard.site.systems.jobs import FAMILIES
+from railyard.verdict import switch_groups
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.node_pairs import findings
 from railyard.verdict.blame.search.model import Settings
@@ -35,6 +37,7 @@ from railyard.verdict.node_pairs import SampleOrigin, steps, with_screening, wit
 
 if TYPE_CHECKING:
     from railyard.rfm.checks.prober import Prober
+    from railyard.site.systems.model import Fabric
     from railyard.verdict.blame.search.model import Round
 
 
@@ -218,13 +221,15 @@ class SampledPairsCheck(PairsCheck):
     @property
     def prober(self) -> "Prober":
         """What decides after a run, also after a pass: the screening."""
-        from railyard.verdict.blame.screening.model import Budget
-        from railyard.verdict.node_pairs import SampleOrigin
-
-        made = SampleOrigin("nightly" if self.nightly else "budget", Budget(self.measuring_s, self.round_s),
-                       planned_here=not self.nightly, began=f"{self._clock.started:%Y-%m-%dT%H:%M:%SZ}",
-                       ended=f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}")  # fmt: skip
+        made = self._origin("nightly" if self.nightly else "budget", planned_here=not self.nightly)
         return SampleProber(self.rail_prober, made, self.places(), self._up_links)
+
+    def _origin(self, kind: str, planned_here: bool) -> SampleOrigin:
+        from railyard.verdict.blame.screening.model import Budget
+
+        return SampleOrigin(kind, Budget(self.measuring_s, self.round_s), planned_here,
+                            began=f"{self._clock.started:%Y-%m-%dT%H:%M:%SZ}",
+                            ended=f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}")  # fmt: skip
 
     @property
     def _is_scheduled(self) -> bool:
@@ -251,6 +256,50 @@ class SampledPairsCheck(PairsCheck):
         from railyard.verdict.node_pairs import recent_nights, used_text
 
         return used_text(recent_nights(self.site.home, self.site.system.system, self.current_partition.name, DAYS)[0])
+
+
+class SwitchGroupsCheck(SampledPairsCheck):
+    """What leaf switches carry within each, between two, and all at once: streams first, then short messages."""
+
+    #: How many windows of short messages a pair sends each way.
+    short_windows = variable(int, value=200)
+
+    @classmethod
+    def feature_of(cls, parameters: Mapping[str, str]) -> str:
+        """Return what only a system that states its leaf switches asks for."""
+        return SWITCH_GROUPS
+
+    def arguments(self, sizes: tuple[int, ...]) -> list[str]:
+        return [parser.GROUPS, *super().arguments(sizes)[1:]]
+
+    def before(self, program: str) -> list[str]:
+        return [*probe_job.live_switches(self.site.system.scheduler), *super().before(program)]
+
+    def after(self) -> list[str]:
+        """Return the lines that measure what the screening asks for, and then short messages over the same rounds."""
+        messages = probe_job.measure_messages(self.launch_line(), self._program_words, self.short_windows)
+        return [*super().after(), messages]
+
+    @property
+    def prober(self) -> "Prober":
+        """What decides after a run: the screening, and what the up-links could have carried."""
+        made, stage = self._origin("switch groups", planned_here=False), Path(self.stagedir)
+        fabric = self.site.system.fabrics[self.current_partition.name]
+        return SwitchGroupsProber(
+            self.rail_prober, made, self.places(), self._up_links,
+            self._up_links_of(fabric),
+            text_of(stage / probe_job.LIVE_SWITCHES), text_of(stage / probe_job.MESSAGES),
+        )  # fmt: skip
+
+    def _up_links_of(self, fabric: "Fabric") -> Callable[[topology.Places], switch_groups.UpLinksRead]:
+        home, system, name = self.site.home, self.site.system.system, self.current_partition.name
+        rails, rate = fabric.used_rails(self.rails, self.policy), self.rate_mb_s
+        return lambda places: switch_groups.find_up_links(
+            topology.kept_of(home, system, name), places, fabric, name, rails, rate
+        )
+
+    def _sample_options(self) -> list[str]:
+        return [*super()._sample_options(), "--switch-groups", "--live", probe_job.LIVE_SWITCHES]
 
 
 def enough_s(nodes: int, round_s: float) -> float:
@@ -330,3 +379,29 @@ class SampleProber:
         if found.verdict.fails and not found.verdict.misses_reference:
             return self.rails.explain(found)
         return with_screening(found, self.sampled, self.places, self.up_links)
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchGroupsProber:
+    """Names who is slow from the screening of all rounds, and says what leaf switches carried.
+
+    ``up_links_of`` returns what is known about up-links. ``live`` is what the job's scheduler stated,
+    ``messages`` the output of the launch with short messages; each is empty if there is none.
+    """
+
+    rails: RailProber
+    sampled: SampleOrigin
+    places: topology.Places
+    up_links: int | None
+    up_links_of: Callable[[topology.Places], switch_groups.UpLinksRead]
+    live: str
+    messages: str
+
+    def explain(self, found: Assessment) -> Assessment:
+        if found.verdict.fails and not found.verdict.misses_reference:
+            return self.rails.explain(found)
+        live = topology.places_in_job(self.places, self.live, probe_job.LIVE_SWITCHES, found.case.launch.nodes)
+        bound, remarks = self.up_links_of(live.places)
+        said = (*switch_groups.say_places(live), *remarks)
+        known = switch_groups.SwitchesKnown(live.places, self.up_links, bound, said)
+        return switch_groups.with_switch_groups(found, self.sampled, known, switch_groups.short_messages(self.messages))

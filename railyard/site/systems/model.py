@@ -154,7 +154,8 @@ class Fabric(Preparation):
     mtu: Count | None = Field(None, description="The path's MTU, if it is not the link's largest")
     blocking: Blocking = Field(
         1.0,
-        description="How many times less half of the nodes send to the other half than their cards give: 2 for 2 to 1",
+        description="How many times less half of the nodes send to the other half than their cards give: 2 for 2 to 1. "
+        "Without up_links it bounds what SwitchGroups measures",
     )
     leaf_switches: dict[Name, NodeNames] = Field(
         {},
@@ -174,7 +175,8 @@ class Fabric(Preparation):
     )
     up_links: Count | None = Field(
         None,
-        description="How many up-links each leaf switch has. A sample of the pairs needs it to state its coverage",
+        description="How many up-links of the fabric's link each leaf switch has. They bound what SwitchGroups "
+        "measures, and a sample of the pairs needs them to state its coverage",
     )
     rails: tuple[Rail, ...] = Field(min_length=1)
     gid_index: Annotated[int, Field(strict=True, ge=0, le=LARGEST["gid_index"])] | None = Field(

@@ -143,6 +143,8 @@ def _suspect(found: Found, network: Network, rail: str | None, confidence: Confi
     if found.kind == "up-link":
         number = f" {found.part}" if found.part else ""
         return Suspect("up-link", why, None, rail, f"{listing(found.leaves)}{number}", of, confidence)
+    if found.kind == "path":
+        return Suspect("switch", why, None, rail, search_words.between_sides(found.leaves), of, confidence)
     if found.kind == "group":
         return Suspect("switch", why, None, rail, f"group {listing(found.leaves)}", of, confidence)
     return Suspect("switch", why, None, rail, nodes=of, confidence=confidence)
@@ -157,6 +159,6 @@ def words_of(named: Iterable[Found], network: Network) -> list[str]:
         if one.kind in ("rail", "gpu path"):
             of = f"{one.part} of {nodes[one.members[0]]}"
         elif one.leaves:
-            of = listing(one.leaves)
+            of = search_words.between_sides(one.leaves) if one.kind == "path" else listing(one.leaves)
         said.append(f"{one.kind} {of or count_of(len(one.members), 'node')}")
     return said

@@ -3,7 +3,7 @@
 The sentences about pairs of nodes, and about pairs of ranks within each node.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +15,8 @@ MOST_NODES = 4
 Hops = Literal["all", "same side", "across sides", "other groups"]
 Sides = Literal["leaf", "group"]
 Values = Sequence[tuple[str, float]]
+#: A phase, and its lowest and highest mean.
+Ranges = Sequence[tuple[str, tuple[float, float]]]
 
 
 def pair_values(pairs: Values) -> str:
@@ -264,3 +266,155 @@ def measured_again(pairs: Sequence[tuple[str, float, float]]) -> str:
     shown = [f"{pair} {number(first)} and then {number(then)}" for pair, first, then in pairs[:_MOST_PAIRS]]
     more = f" and {len(pairs) - _MOST_PAIRS} more" if len(pairs) > _MOST_PAIRS else ""
     return f"measured again, alone: {listing(shown)} MB/s{more}"
+
+
+# Switch groups.
+
+
+def no_leaves(nodes: int, leaf: str) -> str:
+    """Return why nothing can be measured between leaf switches; ``leaf``: the only one; empty if none is known."""
+    where = f"all {nodes} nodes are at {leaf}" if leaf else f"no leaf switch of the {nodes} nodes is known"
+    return f"{where}, expected nodes at two or more: state leaf_switches or topology in the system's file"
+
+
+def why_switch_groups(leaves: int) -> str:
+    """Return why the rounds of switch groups are measured."""
+    return f"within each of {leaves} leaf switches, between two of them, all at once, and single streams"
+
+
+def between_sides(sides: Sequence[str]) -> str:
+    """Return two leaf switches, or groups, as one place: ``leaf1 and leaf2``."""
+    return listing(list(sides))
+
+
+_PHASES: Mapping[str, str] = {
+    "within": "within a leaf switch",
+    "one": "single streams between leaf switches",
+    "between": "between two leaf switches",
+    "group": "all leaf switches of a group at once",
+    "between groups": "between two groups",
+    "all": "all at once",
+}
+
+
+def _phases(found: Ranges) -> str:
+    """Return phases, each with its lowest and highest mean."""
+    known = dict(found)
+    return listing([f"{what} {_range(*known[phase])}" for phase, what in _PHASES.items() if phase in known])
+
+
+def _range(low: float, high: float) -> str:
+    return number(low) if number(low) == number(high) else f"{number(low)} to {number(high)}"
+
+
+def carried(found: Ranges, unit: str) -> str:
+    """Return what pairs of each phase gave, as means of leaf switches; ``found``: phase, lowest and highest mean."""
+    return f"{unit} per pair, one way: {_phases(found)}"
+
+
+def messages(found: Ranges, size: int) -> str:
+    """Return how many messages per second pairs of each phase sent, in millions."""
+    return f"million messages of {size} B per second and pair: {_phases(found)}"
+
+
+def no_messages() -> str:
+    """Return that messages per second were not measured."""
+    return "messages per second were not measured: the second launch gave no whole table"
+
+
+def no_phases(why: str) -> str:
+    """Return why no figure of switches is there."""
+    return f"what switches carry was not judged: {why}"
+
+
+def by_up_links(count: int, planes: int, fewest: int, most: int, fabric: str) -> str:
+    """Return how the bound of up-links is known, if their number is stated."""
+    nodes = str(fewest) if fewest == most else f"{fewest} to {most}"
+    of_rails = f" on each of {planes} rails" if planes > 1 else ""
+    return f"{count} up-links for {nodes} nodes of a leaf switch{of_rails}, up_links of fabrics.{fabric}"
+
+
+def by_blocking(factor: float, fabric: str) -> str:
+    """Return how the bound of up-links is known, if only the blocking is stated."""
+    return f"blocking {factor:g} of fabrics.{fabric}"
+
+
+def by_reading(fewest: int, most: int) -> str:
+    """Return how the bound of up-links is known, if the fabric was read."""
+    count = str(most) if fewest == most else f"{fewest} to {most}"
+    return f"{count} up-links of each leaf switch, as railyard fabric --keep-hops read them"
+
+
+def unlike_up_link(leaf: str, link: str, gbit_s: float, usual_gbit_s: float) -> str:
+    """Return an up-link with a lower rate than others."""
+    return f"{leaf}: {link} has {gbit_s:g} Gbit/s, other up-links {usual_gbit_s:g} (railyard fabric --keep-hops)"
+
+
+def fewer_up_links(leaf: str, count: int, most: int) -> str:
+    """Return a leaf switch with fewer up-links than others."""
+    return f"{leaf} has {count} up-links that are up, others {most} (railyard fabric --keep-hops)"
+
+
+def no_bound(was_measured: bool) -> str:
+    """Return why no bound of up-links was judged; not ``was_measured``: nothing went over them all at once."""
+    if not was_measured:
+        return "no bound of up-links was judged: no leaf switches met all at once"
+    return (
+        "no bound of up-links was judged, and leaf switches were only compared with one another: the system's file "
+        "states neither up_links nor blocking, or no rate of the link is known"
+    )
+
+
+def side_without_bound(side: str, source: str) -> str:
+    """Return that a leaf switch has no bound."""
+    return f"no bound of up-links was judged: {side} is not in the system's file ({source})"
+
+
+def of_bound(given: float, allowed: float, source: str) -> str:
+    """Return what all at once gave of what the up-links leave each pair."""
+    return (
+        f"all at once gave {number(given)} MB/s per pair, {percent(given / allowed)} of the {number(allowed)} that the "
+        f"up-links leave it ({source})"
+    )
+
+
+def below_bound(sentence: str, share: float) -> str:
+    """Return that all at once gave too little."""
+    return f"{sentence}, expected at least {percent(share)}: static routes of a healthy network reach that"
+
+
+def above_bound(given: float, allowed: float, source: str) -> str:
+    """Return that all at once gave more than the stated up-links carry, so they bound nothing."""
+    return (
+        f"{of_bound(given, allowed, source)}: that is impossible, so the up-links bounded nothing in this run: correct "
+        "up_links or blocking in the system's file"
+    )
+
+
+def look_at_up_links() -> str:
+    """Return what to look at if all leaf switches together are slow to one another."""
+    return (
+        "up-links of all leaf switches: how many are up, their rates, and routes (adaptive routing, the subnet manager)"
+    )
+
+
+def slow_messages(leaf: str, share: float) -> str:
+    """Return a leaf switch that is slow for short messages only."""
+    return (
+        f"{leaf} sends at best {percent(share)} of the messages per second that other leaf switches send one another, "
+        "and as many as they do within itself"
+    )
+
+
+def live_places(used: bool) -> str:
+    """Return that the job's scheduler stated the leaf switches of its nodes; not ``used``: they agree with the file."""
+    if used:
+        return "leaf switches as the scheduler stated them in the job"
+    return "leaf switches of the system's file, as the scheduler stated them in the job, too"
+
+
+def unlike_live(contradiction: str) -> str:
+    """Return how the scheduler contradicts the system's file."""
+    return (
+        f"leaf switches as the scheduler stated them in the job, which contradicts the system's file: {contradiction}"
+    )

@@ -318,6 +318,14 @@ def good_within_group(reason: str, within: float) -> str:
     return f"{reason}; with the other leaves of its group it gives {percent(within)}: its links to other groups"
 
 
+def slow_path(groups: tuple[str, str], share: float, values: int) -> str:
+    """Return two groups that are slow only with each other; ``share``: of what others give one another."""
+    return (
+        f"groups {listing(groups)} give each other {percent(share)} of what other groups do ({values} values: alone, "
+        f"and while all others met), and each is good with all others: what is between these two"
+    )
+
+
 def why_again(pairs: int, again: int, at_once: int) -> str:
     """Return why pairs are measured again."""
     return f"{pairs} pairs were slow once: {again} again, {at_once} of a leaf at once"

@@ -221,3 +221,33 @@ def test_of_a_night_partners_are_those_that_met_least_lately(
         assert (code, said.startswith("n5 alone gives ")) == (1, True)
     # Six pairs of leaves are met in three nights, two each: no night repeats a pair of the others.
     assert not met[0] & met[1] and not met[1] & met[2] and not met[0] & met[2]
+
+
+def test_switch_groups_are_planned_by_the_leaf_switches_of_the_job_and_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Slurm states other leaf switches than the file: two of six nodes. A slow node is named all the same."""
+    live = "SwitchName=a Nodes=n[1-6]\nSwitchName=b Nodes=n[7-12]\nSwitchName=top Switches=a,b\n"
+    (tmp_path / "live").write_text(live, encoding="ascii")
+    play = Play(tmp_path, capsys, *options(tmp_path), "--switch-groups")
+    three = play.next("--first", str(tmp_path / "nodes"))
+    play = Play(tmp_path, capsys, *options(tmp_path), "--switch-groups", "--live", str(tmp_path / "live"))
+    play.to_the_end({"n5": 0.5})
+    assert play.steps[0].startswith("# name sample\n") and play.steps[0] != three
+    # All nodes of both leaf switches meet.
+    whole = [line.split() for line in play.steps[0].splitlines()[1:]]
+    assert any(len(pairs) == 6 and all(int(a) < 6 <= int(b) for a, b in map(_ranks, pairs)) for pairs in whole)
+    code, said = play.judged()
+    assert code == 1
+    assert said.startswith("n5 alone gives ")
+
+
+def _ranks(pair: str) -> list[str]:
+    return pair.split("-")
+
+
+def test_switch_groups_of_one_leaf_switch_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    play = Play(tmp_path, capsys, *options(tmp_path), "--switch-groups")
+    (tmp_path / "nodes").write_text("n1\nn2\n", encoding="ascii")
+    assert main(["pairs", "next", *play.options, "--first", str(tmp_path / "nodes")]) == 2
+    assert "all 2 nodes are at leaf0, expected nodes at two or more: state leaf_switches" in capsys.readouterr().err

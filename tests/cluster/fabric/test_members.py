@@ -128,6 +128,17 @@ def test_hops_are_the_switches_between_two_nodes(
     assert judged(links).hops == {1: 4, 3: 8}
 
 
+def test_up_links_are_the_links_of_leaf_switches_to_other_switches(
+    links: Links, show: Callable[[Links], str], expected: ExpectedFabric
+) -> None:
+    links["LeafB"] = replace(links["LeafB"], width="1X")
+    found = distances(expected, iblinkinfo.parse(show(links)).fabric)
+    assert found.up_links == {
+        "LID 1": {"port 12 to Spine port 1": 100.0},
+        "LID 2": {"port 12 to Spine port 2": 25.0},
+    }
+
+
 def test_two_nodes_on_one_cable_have_no_switch_between_them(
     links: Links, show: Callable[[Links], str], expected: ExpectedFabric
 ) -> None:

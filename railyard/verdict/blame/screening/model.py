@@ -21,9 +21,9 @@ from railyard.base.errors import RailyardError
 from railyard.verdict.blame.search.model import Layout, Level, Value
 
 #: What can be named. A leaf is a side of the switch in ``search``; an up-link is a cable between a leaf and a spine; a
-#: group is named for its links to other groups.
-Kind = Literal["node", "rail", "gpu path", "pair", "leaf", "up-link", "group", "all"]
-#: What a promise is about: a kind of fault, without "all", which every pair shows, and "group".
+#: group is named for its links to other groups, a path for what is between two groups.
+Kind = Literal["node", "rail", "gpu path", "pair", "leaf", "up-link", "group", "path", "all"]
+#: What a promise is about: a kind of fault, without "all", which every pair shows, "group" and "path".
 FaultKind = Literal["node", "rail", "gpu path", "pair", "leaf", "up-link"]
 
 

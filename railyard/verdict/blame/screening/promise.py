@@ -11,7 +11,7 @@ import math
 import random
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -68,6 +68,8 @@ class _Noise:
 
     values: Sequence[float]
     settings: Settings
+    #: What was drawn for each number of repeats: always the same.
+    drawn: dict[int, tuple[float, float, list[float]]] = field(default_factory=dict)
 
     def slow(self, share: float, repeats: int) -> float:
         """Return the probability that a pair at this share is called slow."""
@@ -79,10 +81,13 @@ class _Noise:
         return 1 - self.slow(1.0, repeats)
 
     def _draw_values(self, repeats: int) -> tuple[float, float, list[float]]:
+        if repeats in self.drawn:
+            return self.drawn[repeats]
         draw = random.Random(repeats)
         lists = [draw.choices(self.values, k=repeats) for _ in range(_DRAWS)]
         uppers = [quantile(sorted(each), upper_of(repeats)) for each in lists]
-        return bound_of(lists, self.settings.slow), statistics.median(uppers), uppers
+        self.drawn[repeats] = bound_of(lists, self.settings.slow), statistics.median(uppers), uppers
+        return self.drawn[repeats]
 
 
 def promises(

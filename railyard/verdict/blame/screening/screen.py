@@ -88,6 +88,7 @@ def screen(
     yield from confirmation.suspects(known)
     yield from confirmation.parts_of_nodes(known)
     known.answered.named = whole_leaves.in_place_of_leaves(known, within)
+    whole_leaves.name_paths(known)
     return sum_up(known)
 
 

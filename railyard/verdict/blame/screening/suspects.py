@@ -294,7 +294,7 @@ _BEYOND = 5
 #: How many leaves show how much leaves differ, and how many standard deviations below others a slow leaf is.
 _LEAVES, _LEAF_SIGMAS = 6, 5.0
 #: If routes collide anyway, an unlucky leaf may be this much slower (once in some thousand healthy leaves 14 %).
-_COLLIDED_LEAF = 0.2
+_COLLIDED_LEAF = 0.25
 #: A leaf meets others as a whole if this share of its nodes sends at once.
 WHOLE_LEAF = 0.5
 

@@ -5,9 +5,14 @@ each of its leaves is slow with most of its partners. What tells the two apart i
 slow leaves are measured with the other leaves of their group, too: if these are good, it is not the leaf.
 
 Slow paths between two leaves: at which of the two the up-link is, and which one it is if routes are known.
+
+A sample that has rounds of two groups alone (``switch_groups.plan``) also shows two that are slow with each other and
+good with all others: what is between them is slow, such as the link between two groups of a dragonfly.
 """
 
+import math
 import statistics
+from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -17,9 +22,9 @@ from railyard.verdict.blame.screening.knowledge import Given, Knowledge
 from railyard.verdict.blame.screening.model import Network, Suspect
 from railyard.verdict.blame.screening.promise import up_link_uses
 from railyard.verdict.blame.screening.suspects import Good, Route, SampleView, leaf_bound
-from railyard.verdict.blame.screening.values import Leaves, Rows, shift_partners
+from railyard.verdict.blame.screening.values import Leaves, Rows, join_rows, shift_partners
 from railyard.verdict.blame.search import sides
-from railyard.verdict.blame.search.model import Packing, Pair, Round, Step
+from railyard.verdict.blame.search.model import Layout, Packing, Pair, Round, Step
 from railyard.verdict.blame.search.sides import INSIDE_GOOD, Bout
 from railyard.verdict.wording import screening as words
 
@@ -373,3 +378,108 @@ def _up_link(
     members = tuple(int(node) for leaf in ends for node in leaves.members[leaf])
     values = sum(each.values for each in routes)
     return Suspect("up-link", members, slowest.share, slowest.expected, reason, part, tuple(names), values)
+
+
+#: Two groups are named if they are this much slower with each other than others are, in both kinds of rounds, and by as
+#: many standard errors. Each must be good with two others at least, and slow with one in three at most.
+_PATH_SLOW, _PATH_ERRORS, _OTHERS = 0.15, 4.0, 2
+
+
+@dataclass(slots=True)
+class _Met:
+    """What two groups gave each other when their nodes met, as shares of the usual: alone, and while all others met."""
+
+    alone: list[float] = field(default_factory=list)
+    at_once: list[float] = field(default_factory=list)
+
+
+def name_paths(known: Knowledge) -> None:
+    """Name two groups that are slow with each other and good with all others, in place of what else that shows.
+
+    Between two leaves there is nothing but up-links of one of them, which slow streams show. Values with a named node
+    do not count. A leaf or group that stays named explains what its group gives, so nothing else is named there.
+    """
+    if not known.leaves.layout.groups:
+        return
+    layout = known.leaves.layout.by_groups()
+    if len(layout.members()) < _OTHERS + 2:
+        return
+    met = _sides_met(known, layout)
+    slow = [pair for pair, each in met.items() if _is_slow(each, met)]
+    counts = Counter(side for pair in slow for side in pair)
+    most = max(1, (len(layout.members()) - 1) // 3)
+    for pair in [pair for pair in slow if max(counts[side] for side in pair) <= most]:
+        each = met[pair]
+        share = statistics.fmean((*each.alone, *each.at_once))
+        members = tuple(node for side in pair for node in layout.members()[side])
+        reason = words.slow_path(pair, share, len(each.alone) + len(each.at_once))
+        level = (known.levels.apart or known.levels.far).value
+        path = Suspect("path", members, share, level, reason, None, pair, len(each.alone) + len(each.at_once))
+        answered = known.answered
+        named = [one for one in answered.named if not _is_of_path(known, layout, one, pair)]
+        if any(one.kind not in _OF_A_NODE and set(one.members) & set(members) for one in named):
+            continue
+        answered.named = [*named, path]
+        answered.unclear = [one for one in answered.unclear if not _is_of_path(known, layout, one, pair)]
+
+
+def _sides_met(known: Knowledge, layout: Layout) -> dict[tuple[str, str], _Met]:
+    """Return what each two groups gave each other in rounds where all their nodes met, by the usual of such rounds."""
+    rows, sick = join_rows(known.rows), {one.members[0] for one in known.answered.named if one.kind in _OF_A_NODE}
+    found: dict[tuple[str, str], _Met] = {}
+    by_round: dict[int, list[tuple[tuple[str, str], float]]] = {}
+    for a, b, value, number in zip(
+        rows.a.tolist(), rows.b.tolist(), rows.value.tolist(), rows.round.tolist(), strict=True
+    ):
+        pair = (layout.sides[a], layout.sides[b])
+        if pair[0] != pair[1]:
+            ordered = (min(pair), max(pair))
+            by_round.setdefault(number, []).append((ordered, 0.0 if {a, b} & sick else value))
+    sizes = {side: len(nodes) for side, nodes in layout.members().items()}
+    for rounds in by_round.values():
+        counts = Counter(pair for pair, _ in rounds)
+        for pair, value in rounds:
+            # A few streams do not show that a link of several cables has lost some.
+            if value and counts[pair] > 1 and 2 * counts[pair] > min(sizes[side] for side in pair):
+                each = found.setdefault(pair, _Met())
+                (each.alone if len(counts) == 1 else each.at_once).append(value)
+    for name in ("alone", "at_once"):
+        means = [statistics.fmean(getattr(each, name)) for each in found.values() if getattr(each, name)]
+        usual = statistics.median(means) if means else 1.0
+        for each in found.values():
+            setattr(each, name, [value / usual for value in getattr(each, name)])
+    return found
+
+
+_OF_A_NODE = ("node", "rail", "gpu path")
+
+
+def _is_slow(each: _Met, met: Mapping[tuple[str, str], _Met]) -> bool:
+    """Return whether two groups are slow with each other in both kinds of rounds, by more than chance."""
+    for name in ("alone", "at_once"):
+        values = getattr(each, name)
+        if len(values) < 2:
+            return False
+        others = [value for other in met.values() if other is not each for value in getattr(other, name)]
+        error = statistics.stdev(others) / math.sqrt(len(values)) if len(others) > 1 else math.inf
+        if statistics.fmean(values) > 1 - max(_PATH_SLOW, _PATH_ERRORS * error):
+            return False
+    return True
+
+
+def _is_of_path(known: Knowledge, layout: Layout, one: Suspect, path: tuple[str, str]) -> bool:
+    """Return whether a slow path explains a suspect: all that is slow of it is between these two groups."""
+    sides = {layout.sides[node] for node in one.members}
+    if one.kind in _OF_A_NODE or not sides <= set(path):
+        return False
+    if one.kind == "pair":
+        return len(sides) == 2
+    rows = join_rows(known.rows)
+    shares: list[float] = []
+    for a, b, value in zip(rows.a.tolist(), rows.b.tolist(), rows.value.tolist(), strict=True):
+        ends = {layout.sides[a], layout.sides[b]}
+        if {a, b} & set(one.members) and len(ends) == 2 and ends != set(path):
+            shares.append(value)
+    usual = [value for a, b, value in zip(rows.a.tolist(), rows.b.tolist(), rows.value.tolist(), strict=True)
+             if layout.sides[a] != layout.sides[b] and {layout.sides[a], layout.sides[b]} != set(path)]  # fmt: skip
+    return bool(shares) and statistics.fmean(shares) >= (1 - _PATH_SLOW) * statistics.fmean(usual)
