@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs the tests in two phases, for `make test` and `make test-all`. Tests that measure nothing run first, in one
-# process per core. Then those that measure on the virtual cluster run, one at a time and with nothing beside them. It
-# ends with one closing line in pytest's form, which counts both phases. The exit code is not 0 if a test failed or none
-# ran.
+# process more than there are cores. Then those that measure on the virtual cluster run, one at a time and with nothing
+# beside them. It ends with one closing line in pytest's form, which counts both phases. The exit code is not 0 if a
+# test failed or none ran.
 #
 #   ci/test.sh MARKS [WORD…]    MARKS: for pytest's -m, such as 'not full', or ''; in both phases the words go to pytest
 set -uo pipefail
@@ -57,10 +57,11 @@ closing() {
         }' "$closings"
 }
 
-# More than eight processes would spend their time collecting. Files start in the order of tests/e2e/conftest.py,
-# longest first. xdist would start with the files that have most tests, and in the end one core would wait for another's
-# few long ones.
-phase 'not measures' --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder "$@"
+# One process more than there are cores, since many tests wait for other processes; more than eight would spend their
+# time collecting. Files start in the order of tests/e2e/conftest.py, longest first. xdist would start with the files
+# that have most tests, and in the end one core would wait for another's few long ones.
+processes=$(($(nproc) + 1))
+phase 'not measures' --numprocesses "$processes" --maxprocesses 8 --dist loadfile --no-loadscope-reorder "$@"
 # Only tests there measure; to collect all others again costs half a minute.
 [ "$#" -gt 0 ] || set -- tests/e2e
 phase measures "$@"

@@ -56,7 +56,13 @@ def test_these_are_all_keys_of_ours(tmp_path: Path) -> None:
     assert all(each["target_systems"] for each in made["environments"])
 
 
-@pytest.mark.parametrize("sections", ["", SECTIONS], ids=["theirs are ReFrame's", "they have their own"])
+@pytest.mark.parametrize(
+    "sections",
+    [
+        pytest.param("", id="theirs are ReFrame's", marks=pytest.mark.full),
+        pytest.param(SECTIONS, id="they have their own"),
+    ],
+)
 @pytest.mark.parametrize("key", OUR_KEYS)
 def test_a_key_of_ours_is_not_one_of_their_system(tmp_path: Path, key: str, sections: str) -> None:
     theirs, ours = write_foreign(tmp_path / "theirs", sections=sections), write_site(tmp_path / "ours", "mine", "more")
