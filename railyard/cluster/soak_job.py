@@ -114,7 +114,7 @@ class SoakJob:
         """Return the files for the job's folder, which all nodes see: name -> text."""
         return {
             SCRIPT: self.script(folder),
-            READER: packaged_text(f"cluster/soak/{READER}"),
+            READER: packaged_text(f"cluster/{READER}"),
             _SIZES_FILE: f"{_SIZE_BYTES}\n",
             **{f"{load.name}.sh": load.script for load in self.loads},
         }

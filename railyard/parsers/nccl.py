@@ -33,7 +33,8 @@ from railyard.parsers import nccl_words as words
 from railyard.parsers.decorations import Prefixes
 from railyard.parsers.lines import LONGEST_NOTE, Line, each_line, foreign, is_failure, not_a_number, number, own_text
 from railyard.parsers.nccl_run import Row, Run
-from railyard.parsers.nccl_words import Column, Heading, Job, NcclOutput, Rank
+from railyard.parsers.nccl_said import Job, NcclOutput, Rank
+from railyard.parsers.nccl_words import Column, Heading
 from railyard.parsers.output import Cell, ParsedOutput, Remark
 
 _TYPE = re.compile(r"[a-z][a-z0-9_]{1,15}")

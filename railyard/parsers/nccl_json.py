@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 from railyard.parsers import nccl_words as words
 from railyard.parsers.lines import figure, number, objects
 from railyard.parsers.nccl_run import Row, Run
-from railyard.parsers.nccl_words import FACTORS, IN_PLACE, Column, Heading, Rank
+from railyard.parsers.nccl_said import Rank
+from railyard.parsers.nccl_words import FACTORS, IN_PLACE, Column, Heading
 from railyard.parsers.output import Cell, Remark
 
 _HALVES = (("out_of_place", ""), ("in_place", IN_PLACE))

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from railyard.parsers.lines import LONGEST_NOTE
-from railyard.parsers.nccl_words import Choice, Link, Log, LogSentence, Member, Nic, Ring, Speaker, Speed, Tree
+from railyard.parsers.nccl_said import Choice, Link, Log, LogSentence, Member, Nic, Ring, Speaker, Speed, Tree
 
 # node1:2304:2340 [1] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion …   |   [0] 12.3 init:9 NCCL TRACE …
 LINE = re.compile(

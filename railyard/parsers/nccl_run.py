@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from railyard.base.wording import count_of, message_size
 from railyard.parsers.lines import decimals
-from railyard.parsers.nccl_words import FACTORS, GB, IN_PLACE, NOT_SIZE_OVER_TIME, Heading, Job, Rank, Way, ways
+from railyard.parsers.nccl_said import Job, Rank
+from railyard.parsers.nccl_words import FACTORS, GB, IN_PLACE, NOT_SIZE_OVER_TIME, Heading, Way, ways
 from railyard.parsers.output import Cell, ContextValue, Remark, Table
 
 # Program -> whether it has an operation, a root, and a count of wrong elements in place.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from railyard.parsers.fabric.port import NO_HARDWARE, Hardware, PortState
 
 if TYPE_CHECKING:
-    from railyard.parsers.nccl_words import NcclOutput
+    from railyard.parsers.nccl_said import NcclOutput
 
 Cell = int | float | bool | None
 ContextValue = str | int | float | bool | None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from railyard.benchmarks.model import Curve, Figure
     from railyard.job.case import Case, Evidence
     from railyard.job.counters import NodeCounters
-    from railyard.parsers.nccl_words import NcclOutput
+    from railyard.parsers.nccl_said import NcclOutput
     from railyard.verdict.blame.suspects import Findings
     from railyard.verdict.path import traffic
     from railyard.verdict.rule_model import (

@@ -179,7 +179,7 @@ def test_starting_imports_nothing_heavy(argv: list[str]) -> None:
 def test_judging_a_small_output_by_a_link_imports_no_records_and_no_models(tmp_path: Path) -> None:
     output = tmp_path / "small.out"
     output.write_text("# OSU MPI Latency Test v7.5\n# Size      Latency (us)\n1         1.20\n", encoding="utf-8")
-    needless = (*HEAVY, "railyard.results.record.form", "railyard.parsers.nccl_words", "railyard.site.gpu_shape")
+    needless = (*HEAVY, "railyard.results.record.form", "railyard.parsers.nccl_said", "railyard.site.gpu_shape")
     program = (
         "import json, sys\n"
         "from railyard.cli.main import main\n"

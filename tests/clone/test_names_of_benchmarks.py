@@ -25,7 +25,7 @@ WORDS = {"shape": get_args(model.Shape), "rows": get_args(model.Rows), "assessed
 COMPARING_CALLS = {"startswith", "endswith", "removeprefix", "removesuffix", "match", "fullmatch", "search"}
 NAMES = {*TOOLS, *PARSED_TOOLS, *(each.tool for each in BENCHMARKS.values())}
 KEYS = {*BENCHMARKS, *(key.partition("/")[2] for key in BENCHMARKS)} - {"pingpong", "bidirectional"}
-KEYS -= {BANDWIDTH, LATENCY}  # names of metrics, too
+KEYS -= {BANDWIDTH, LATENCY, "groups"}  # names of metrics, and of a number in a heading, too
 
 
 def is_name(text: str) -> bool:

@@ -12,7 +12,7 @@ import pytest
 from railyard.benchmarks.metrics import curves, key_of
 from railyard.cli.commands.parse import to_json
 from railyard.parsers import detect, nccl
-from railyard.parsers.nccl_words import Job, Link, Log, LogSentence, Nic, Speaker
+from railyard.parsers.nccl_said import Job, Link, Log, LogSentence, Nic, Speaker
 from railyard.parsers.output import ParsedOutput, ParseError, Remark, Table
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.results.report.output_text import parsed_text

@@ -16,7 +16,7 @@ from railyard.base.terminal import width
 from railyard.base.values import clean
 from railyard.cli.options import say
 from railyard.parsers.detect import parse
-from railyard.parsers.nccl_words import Job, Log, NcclOutput
+from railyard.parsers.nccl_said import Job, Log, NcclOutput
 from railyard.parsers.output import ParsedOutput, ParseError, Remark, Table
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.provision.replay.form import said_of_itself

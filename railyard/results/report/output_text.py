@@ -12,7 +12,7 @@ from railyard.base.wording import count_of, listing, message_size
 from railyard.benchmarks.metrics import curves, key_figures, key_of
 from railyard.benchmarks.model import Curve, Figure
 from railyard.parsers.fabric.port import WAIT, PortState, has_small_mtu, port_remarks, port_words
-from railyard.parsers.nccl_words import Job, Log, LogSentence, NcclOutput
+from railyard.parsers.nccl_said import Job, Log, LogSentence, NcclOutput
 from railyard.parsers.output import Cell, ContextValue, ParsedOutput, Remark, Table
 from railyard.parsers.unread_rows import unread_rows
 from railyard.results.report.hardware_text import hardware_parts, hardware_remarks

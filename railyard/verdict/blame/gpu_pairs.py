@@ -28,7 +28,7 @@ from railyard.base.bounds import GPU_DIP_SHARE
 from railyard.base.errors import InputError
 from railyard.base.hostlist import label
 from railyard.parsers.nccl import parse
-from railyard.parsers.nccl_words import Job, Rank
+from railyard.parsers.nccl_said import Job, Rank
 from railyard.parsers.output import ParsedOutput, ParseError, Table
 from railyard.site.topology import Leaves
 from railyard.verdict.blame.search.doubts import PAIR_SIGMAS, WIDEST

@@ -18,7 +18,8 @@ from railyard.hardware.gpu_nodes import Shape
 from railyard.job.case import Case, Evidence
 from railyard.job.counters import NodeCounters
 from railyard.parsers import nccl
-from railyard.parsers.nccl_words import GB, NcclOutput
+from railyard.parsers.nccl_said import NcclOutput
+from railyard.parsers.nccl_words import GB
 from railyard.parsers.output import ParseError, Table
 from railyard.results.record.form import Suspect
 from railyard.site.gpu_shape import shape_of_part

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 from railyard.base.wording import listing
 from railyard.hardware.gpu_nodes import GpuNode, Shape
-from railyard.parsers.nccl_words import Choice, Job, Link, Log, LogSentence, Nic, Rank, Speaker, Speed
+from railyard.parsers.nccl_said import Choice, Job, Link, Log, LogSentence, Nic, Rank, Speaker, Speed
 from railyard.verdict.gpu.run import GpuTarget
 from railyard.verdict.rule_model import OtherWay
 from railyard.verdict.wording import gpu_log as words

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.gpu_collectives import COLLECTIVES, algorithm_of_nccl, set_algorithm, why_not
 from railyard.hardware.gpu_nodes import Shape
-from railyard.parsers.nccl_words import Link, Log, Nic, Rank
+from railyard.parsers.nccl_said import Link, Log, Nic, Rank
 from railyard.verdict.gpu import log_reading
 from railyard.verdict.gpu.log_reading import SeenLog, few_nics, idle, seen_of
 from railyard.verdict.gpu.run import GpuTarget

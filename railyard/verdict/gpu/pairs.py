@@ -24,7 +24,7 @@ from railyard.job.counters import NodeCounters
 from railyard.job.gpu_steps import TIMED_OUT, EndedStep
 from railyard.job.probe_job import STARTED_AGAIN
 from railyard.parsers import nccl
-from railyard.parsers.nccl_words import Job, Log, NcclOutput
+from railyard.parsers.nccl_said import Job, Log, NcclOutput
 from railyard.parsers.output import ParsedOutput, ParseError, Table, validation_of
 from railyard.results.record.form import Suspect
 from railyard.site import topology

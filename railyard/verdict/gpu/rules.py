@@ -30,7 +30,8 @@ from railyard.benchmarks.gpu_collectives import (
     own_nics,
 )
 from railyard.hardware.gpu_nodes import GpuNode, Shape
-from railyard.parsers.nccl_words import GB, Log
+from railyard.parsers.nccl_said import Log
+from railyard.parsers.nccl_words import GB
 from railyard.site.references.transport_class import TransportClass
 from railyard.verdict.class_standing import Standing, not_known, standing
 from railyard.verdict.gpu.log_reading import without_nvls, without_reduction

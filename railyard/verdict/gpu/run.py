@@ -15,7 +15,8 @@ from railyard.base.wording import count_of, listing
 from railyard.benchmarks.gpu_collectives import COLLECTIVES, find_collective, ranks_of
 from railyard.benchmarks.table import micro
 from railyard.hardware.gpu_nodes import GpuNode, Shape, link_of_gpu, node_of_words
-from railyard.parsers.nccl_words import GB, IN_PLACE, Job, NcclOutput, Rank
+from railyard.parsers.nccl_said import Job, NcclOutput, Rank
+from railyard.parsers.nccl_words import GB, IN_PLACE
 from railyard.parsers.output import Table
 from railyard.site.gpu_shape import gpu_node
 from railyard.site.references.model import Entry

@@ -19,7 +19,7 @@ from railyard.benchmarks.model import Curve
 from railyard.benchmarks.table import micro
 from railyard.hardware.limits import Limit
 from railyard.parsers.decorations import with_own_signs
-from railyard.parsers.nccl_words import Log, NcclOutput
+from railyard.parsers.nccl_said import Log, NcclOutput
 from railyard.parsers.output import ParsedOutput, Table, validation_of
 from railyard.verdict import run_rules
 from railyard.verdict.class_standing import Standing

@@ -416,7 +416,7 @@ def sysfs(folder: Path) -> Path:
 
 
 def test_a_node_reads_its_rails_at_the_times_that_were_asked_for(tmp_path: Path) -> None:
-    (tmp_path / "soak.sh").write_text(packaged_text("cluster/soak/soak.sh"), encoding="utf-8")
+    (tmp_path / "soak.sh").write_text(packaged_text("cluster/soak.sh"), encoding="utf-8")
     env = {**os.environ, "RAILYARD_SYSFS": str(sysfs(tmp_path / "sys")), "SLURMD_NODENAME": "n9"}
     words = ["sh", "soak.sh", ".", "100", "120", "8", "hni_sts_tx_ok_octets", "--"]
     devices = ["mlx5_0:1", "eth0", "cxi0", "gone"]
@@ -444,7 +444,7 @@ def test_of_very_many_nodes_readings_and_loads_lie_in_folders(site: Site, tmp_pa
 
 
 def test_a_rank_says_in_which_folder_a_node_writes(tmp_path: Path) -> None:
-    (tmp_path / "soak.sh").write_text(packaged_text("cluster/soak/soak.sh"), encoding="utf-8")
+    (tmp_path / "soak.sh").write_text(packaged_text("cluster/soak.sh"), encoding="utf-8")
     words = ["sh", "soak.sh", "readings/%20", "100", "100", "8", "", "--", "gone"]
     env = {**os.environ, "SLURMD_NODENAME": "n9", "SLURM_PROCID": "47", "RAILYARD_SYSFS": str(tmp_path)}
     subprocess.run(words, cwd=tmp_path, env=env, check=True)

@@ -2,7 +2,7 @@
 
 from railyard.hardware.gpu_nodes import Shape
 from railyard.parsers import nccl
-from railyard.parsers.nccl_words import Log
+from railyard.parsers.nccl_said import Log
 from railyard.verdict.gpu import log_reading
 from railyard.verdict.gpu.log_word import word
 from railyard.verdict.gpu.run import of_words

@@ -7,7 +7,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.base.wording import IMPOSSIBLE
 from railyard.parsers import nccl
-from railyard.parsers.nccl_words import Rank
+from railyard.parsers.nccl_said import Rank
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.verdict.blame import gpu_pairs, gpu_pairs_text
 from railyard.verdict.blame.gpu_pairs import PairsVerdict
