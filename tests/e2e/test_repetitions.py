@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from railyard.parsers.rail_parts import NEXT_LAUNCH
 from tests.e2e.conftest import REFRAME, make_site
 from tests.e2e.test_job_scripts import launch_of
 
@@ -74,14 +75,19 @@ def words(
 
 def told_in(script: Path) -> tuple[str, str]:
     """Return the name of a check, or of its program if it has several, and its numbers."""
-    line = launch_of(script.read_text(encoding="utf-8"))
-    program = re.search(r"/osu/(osu_\w+)", line)
+    lines = [launch_of(text) for text in script.read_text(encoding="utf-8").split(f"echo '{NEXT_LAUNCH}'\n")]
+    program = re.search(r"/osu/(osu_\w+)", lines[-1])
     check = script.parent.name.split("_")[0]
-    told = re.findall(
-        r"(?<= )-(?:i|x|n|q|W|u|iter|window_size|off_cache) [0-9]+(?:,[0-9]+)?(?= |$)", line.split(" -- ")[-1]
-    )
     name = program[1] if program and check == "OsuCollective" else check
-    return name, " ".join(word for word in told if word != "-u 4194304")
+    return name, ", then ".join(map(numbers_in, lines))
+
+
+def numbers_in(launch: str) -> str:
+    """Return the numbers of repetitions and windows in a launch line."""
+    told = re.findall(
+        r"(?<= )-(?:i|x|n|q|W|u|iter|window_size|off_cache) [0-9]+(?:,[0-9]+)?(?= |$)", launch.split(" -- ")[-1]
+    )
+    return " ".join(word for word in told if word != "-u 4194304")
 
 
 def golden(column: int) -> dict[str, str]:

@@ -132,15 +132,15 @@ class RunOutputs:
 
     def counters(self) -> tuple[str, ...]:
         """Return the texts of the counters' files, one per node; those of several launches as of one."""
-        return counters.join_launches([*map(self._counters_in, (*self._earlier(), COUNTERS))], self.tag)
+        return counters.join_launches([*map(self._counters_in, (*self._earlier_folders(), COUNTERS))], self.tag)
 
     def facts_of_earlier(self) -> Iterator[tuple[node_facts.NodeFacts, ...]]:
         """Yield what each node said about itself in each earlier launch of the run."""
-        for folder in self._earlier():
+        for folder in self._earlier_folders():
             files = sorted((self.stage / folder).glob("*.facts"))
             yield node_facts.parse_all((text_of(file) for file in files), self.tag)
 
-    def _earlier(self) -> list[str]:
+    def _earlier_folders(self) -> list[str]:
         return sorted(f"{COUNTERS}/{folder.name}" for folder in (self.stage / COUNTERS).glob(f"{EARLIER}[1-9]"))
 
     def _counters_in(self, folder: str) -> tuple[str, ...]:
