@@ -410,9 +410,13 @@ def _module_looks(name: str, words: tuple[str, ...], deadline: Deadline) -> Iter
     what = f"module of {name}"
     try:
         ended = ending.run(words, deadline)
+    except OSError as error:
+        yield Gap(what, f"{words[0]} cannot be started ({error.strerror})")
+        return
+    try:
         parsed = FABRIC_PARSERS[words[0]](f"{ended.out}{ended.err}")
-    except (OSError, ParseError):
-        yield Gap(what, f"{words[0]} printed no module")
+    except ParseError:
+        yield Gap(what, f"{words[0]} printed no module: {short(ended.last_words)}")
         return
     module = next((port.module for port in parsed.fabric if port.module), None)
     if module is None:

@@ -118,7 +118,7 @@ def _read(text: str) -> ParsedOutput:
             notes.foreign(number, line)
             continue
         if key == "Identifier" and (said := _IDENTIFIER.match(value)):
-            found.append((number, int(said["code"], 16), {"identifier": said["name"] or f"0x{said['code']}"}))
+            found.append((number, int(said["code"], 16), {"identifier": (said["name"] or f"0x{said['code']}").strip()}))
         elif found:
             _take(found[-1][2], key.lower(), value, is_cmis=found[-1][1] in _CMIS)
     ports += [_port(number, _from_one(values)) for number, _, values in found]
@@ -133,7 +133,8 @@ def _port(line: int, values: dict[str, str | float]) -> PortState:
 def _take(values: dict[str, str | float], key: str, value: str, *, is_cmis: bool) -> None:
     """Keep what one line says; leave out a line of another subject."""
     if key in _WORDS:
-        values.setdefault(_WORDS[key], value)
+        # the line of an SFP says it by being there: "0x01 (SFF-8431 appendix E)"
+        values.setdefault(_WORDS[key], "passive copper cable" if key.startswith("passive") else value)
         return
     said = _KEY.match(key)
     if said is None:
@@ -205,7 +206,9 @@ def _of_json(module: _Pairs) -> dict[str, str | float]:
     for key, value in module:
         if key in _JSON_WORDS:
             values[_JSON_WORDS[key]] = _words(value)
-        reading = _JSON.get(key)
+        elif key.startswith("passive_cu_cmplnce"):
+            values["technology"] = "passive copper cable"
+        reading = _JSON.get(key.removesuffix("_threshold"))
         if reading is None:
             continue
         if isinstance(value, _Pairs):

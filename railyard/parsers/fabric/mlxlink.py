@@ -86,6 +86,8 @@ _WORD = rf"(?:{_NUMBER}|-inf|N/A)"
 _RANGE = re.compile(
     rf"^(?P<values>{_WORD}(?:, ?{_WORD}){{0,15}}) ?\[(?P<low>{_NUMBER}|N/A)\.\.(?P<high>{_NUMBER}|N/A)\]$"
 )
+#: 54C [0C..70C]
+_DEGREES = re.compile(r"(?<=[0-9])C\b")
 
 
 def parse(text: str) -> ParsedOutput:
@@ -198,7 +200,8 @@ def _module(fields: dict[str, str]) -> dict[str, str | float]:
         name: value for key, name in _MODULE_WORDS.items() if (value := known_value(fields.get(key, "")))
     }
     for key, (reading, factor) in _MODULE.items():
-        found = _RANGE.match(fields.get(key, "")[:LONGEST])
+        text = fields.get(key, "")[:LONGEST]
+        found = _RANGE.match(_DEGREES.sub("", text) if reading == "temperature_c" else text)
         if found is None:
             continue
         words = [word.strip() for word in found["values"].split(",")]

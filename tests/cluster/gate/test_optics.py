@@ -49,7 +49,7 @@ def test_modules_that_are_well_are_checked(site: Site) -> None:
 @pytest.mark.parametrize(
     ("text", "code", "why"),
     [
-        ("-E- No such device\n", 1, "mlxlink printed no module"),
+        ("-E- No such device\n", 1, "mlxlink printed no module: -E- No such device"),
         (
             well(sample("mlxlink-module")).replace("850 nm VCSEL", "Copper cable, passive, unequalized")
             .replace("[-5..75]", "[0..0]").replace("54 [", "0 [").replace("3261.2 [2970..3630]", "0 [0..0]")

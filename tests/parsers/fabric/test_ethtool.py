@@ -156,6 +156,27 @@ def test_a_lane_of_mlxlink_that_shows_nothing_hides_no_other() -> None:
     assert port.module["rx_power_dbm_low_alarm"] == -10.41
 
 
+def test_an_sfp_of_passive_copper_is_known_by_its_line() -> None:
+    copper = (
+        "\tIdentifier                                : 0x03 (SFP)\n"
+        "\tPassive Cu cmplnce.                       : 0x01 (SFF-8431 appendix E) [SFF-8472 rev10.4 only]\n"
+    )
+    (port,) = FABRIC_PARSERS["ethtool"](copper).fabric
+    assert report_of(port.module).unjudged == ("passive copper: it has no light and no thresholds",)
+
+
+def test_json_may_name_thresholds_apart() -> None:
+    apart = re.sub(r'"(laser|module)_(\w+)": \{"high_alarm', r'"\1_\2_threshold": {"high_alarm', text("ethtool-json"))
+    assert apart.count('_threshold":') > text("ethtool-json").count('_threshold":')
+    (port,) = FABRIC_PARSERS["ethtool"](apart.replace("_alarm_threshold", "_alarm")).fabric
+    assert dict(port.module) == module("ethtool-json")
+
+
+def test_mlxlink_may_print_the_unit_of_the_temperature() -> None:
+    (port,) = FABRIC_PARSERS["mlxlink"](text("mlxlink-module").replace("54 [-5..75]", "88C [-5C..75C]")).fabric
+    assert ("alarm", "temperature 88 C") in said(report_of(port.module))
+
+
 def test_a_mailer_that_broke_lines_loses_no_value() -> None:
     broken = text("ethtool-cmis").replace(" degrees F", "\ndegrees F")
     (port,) = FABRIC_PARSERS["ethtool"](broken).fabric
