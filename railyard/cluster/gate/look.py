@@ -30,10 +30,7 @@ from railyard.cluster.gate import ending, model
 from railyard.cluster.gate.ending import Deadline, GateStop
 from railyard.cluster.gate.model import Answer, Fault, Gap, Look, Part, decide_answer, short
 from railyard.hardware.counters import DRIVERS, Driver, error_maximum
-from railyard.hardware.optics import report_of
-from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.fabric.words import integer
-from railyard.parsers.output import ParseError
 from railyard.results import flaps
 from railyard.results.flaps import FlapBounds, PortFlaps, PortReading
 from railyard.site.systems.node_view import RailView, SystemView
@@ -407,6 +404,10 @@ def module_words(rail: RailView, interface: str | None) -> tuple[str, ...] | Non
 
 def _module_looks(name: str, words: tuple[str, ...], deadline: Deadline) -> Iterator[Fault | Gap]:
     """Yield what is beyond an alarm of a rail's module, and what is not judged: the whole module, or a reading."""
+    from railyard.hardware.optics import report_of  # most gates read no module
+    from railyard.parsers.fabric import FABRIC_PARSERS
+    from railyard.parsers.output import ParseError
+
     what = f"module of {name}"
     try:
         ended = ending.run(words, deadline)

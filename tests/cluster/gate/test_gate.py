@@ -634,6 +634,25 @@ def test_without_the_kernels_name_for_its_boot_flaps_are_not_checked(
     assert "flaps (the kernel does not name its boot" in site.gate().out
 
 
+def test_a_disk_that_is_full_hides_no_fault_and_lets_no_node_pass(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert site.gate().code == 0
+    before = site.kept()
+
+    def fail(path: Path, text: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("railyard.cluster.gate.model.write_whole", fail)
+        found = site.gate()
+        assert (found.code, found.out) == (2, "")
+        site.counter("mlx5_1", "link_downed", 7)
+        found = site.gate()
+        assert (found.code, "mlx5_1:1: link_downed grew by 4" in found.out) == (1, True)
+        assert "n1.json cannot be written (No space left on device)" in found.err
+    assert site.kept() == before
+    assert site.gate().code == 1
+
+
 def test_two_systems_with_one_port_count_its_flaps_together(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     other = HDR_BY_NAME.replace("system: hdr", "system: hdr2", 1)
     (site.home / "systems/hdr2.yaml").write_text(other, encoding="utf-8")
