@@ -27,6 +27,8 @@ from railyard.parsers.output import ParsedOutput, ParseError
 
 _EXPECTED = 'the line "Identifier : 0x11 (QSFP28)", or the JSON of --json'
 _NUMBER = r"(?P<value>-?[0-9]{1,5}(?:\.[0-9]{1,4})?)"
+# netlink error: Operation not supported     Cannot get module EEPROM information: Invalid argument
+_ERROR = re.compile(r"^\s{0,9}(?:ethtool: )?(?:netlink error: |Cannot get [Mm]odule EEPROM information)")
 _IDENTIFIER = re.compile(r"^0x(?P<code>[0-9a-f]{2})(?: \((?P<name>[^()]{1,60}))?")
 #: Identifiers of modules with CMIS (SFF-8024, table 4-1): QSFP-DD, OSFP, SFP-DD, DSFP, QSFP+ with CMIS, SFP+ with CMIS.
 _CMIS = frozenset((0x18, 0x19, 0x1A, 0x1B, 0x1E, 0x1F, 0x20))
@@ -113,6 +115,9 @@ def _read(text: str) -> ParsedOutput:
     for number, line in enumerate(lines, 1):
         key, colon, value = line[:LONGEST].partition(" :")
         key, value = key.strip(), value.strip()
+        if _ERROR.match(line[:LONGEST]):
+            notes.note_failure(number, line)
+            continue
         if not colon or number == cut:
             # what a mailer broke off: "degrees F"
             notes.foreign(number, line)
@@ -123,7 +128,7 @@ def _read(text: str) -> ParsedOutput:
             _take(found[-1][2], key.lower(), value, is_cmis=found[-1][1] in _CMIS)
     ports += [_port(number, _from_one(values)) for number, _, values in found]
     ports.sort(key=lambda port: port.line)
-    return finish("ethtool", ports, bool(ports), notes, lines, _EXPECTED)
+    return finish("ethtool", ports, bool(ports or notes.failures), notes, lines, _EXPECTED)
 
 
 def _port(line: int, values: dict[str, str | float]) -> PortState:

@@ -194,6 +194,15 @@ def test_a_text_of_none_of_it_is_an_error(words: str) -> None:
         FABRIC_PARSERS["ethtool"](words)
 
 
-def test_what_ethtool_says_in_place_of_a_module_is_a_failure() -> None:
-    parsed = FABRIC_PARSERS["ethtool"]("ethtool: netlink error: Operation not supported\n")
-    assert [failure.text for failure in parsed.failures] == ["ethtool: netlink error: Operation not supported"]
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ethtool: netlink error: Operation not supported",
+        "netlink error: Invalid argument",
+        "Cannot get module EEPROM information: Operation not supported",
+        "Cannot get Module EEPROM information: Input/output error",
+    ],
+)
+def test_what_ethtool_says_in_place_of_a_module_is_a_failure(line: str) -> None:
+    parsed = FABRIC_PARSERS["ethtool"](f"{line}\n")
+    assert (parsed.fabric, [failure.text for failure in parsed.failures]) == ((), [line])
