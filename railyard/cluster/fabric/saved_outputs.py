@@ -211,7 +211,12 @@ def _read_node(folder: Path, found: _SavedOutputs) -> None:
             if priorities is not None:
                 pfc[_device(path) or ""] = priorities
         elif tool in (*NODE_TOOLS, PERFQUERY):
-            views[tool] += _of_node(_parse_file(path, tool, found), folder.name, _device(path))
+            ports = _of_node(_parse_file(path, tool, found), folder.name, _device(path))
+            views[tool] += ports
+            if sum(bool(port.module) and port.device == _device(path) for port in ports) > 1:
+                found.notes.append(
+                    f"{folder.name}/{path.name}: only the first module is judged: give each its own file"
+                )
         elif tool in HARDWARE_TOOLS:
             found.hardware.append((folder.name, _parse_file(path, tool, found).hardware))
         else:
@@ -263,7 +268,8 @@ def _parse_file(path: Path, tool: str, found: _SavedOutputs) -> ParsedOutput:
         raise InputError(str(path), said, error.expected, line, action=action) from None
     for failure in parsed.failures[:1]:
         why = f"; {_NO_UMAD}" if tool in SUBNET_TOOLS and not parsed.fabric else ""
-        found.notes.append(f"{tool} failed in part: {failure.text}{why}")
+        where = f" ({path.parent.name}/{path.name})" if _device(path) else ""
+        found.notes.append(f"{tool} failed in part{where}: {failure.text}{why}")
     if tool == SUBNET_TOOLS[2] and parsed.fabric and not any("Summary:" in said.text for said in parsed.remarks):
         found.notes.append(f"{path.name} has no summary at its end, as if it were cut: it may lack ports with errors")
     return parsed

@@ -132,7 +132,7 @@ def _read(text: str) -> ParsedOutput:
 
 
 def _port(line: int, values: dict[str, str | float]) -> PortState:
-    return PortState(link_layer="Ethernet", module=MappingProxyType(values), line=line)
+    return PortState(module=MappingProxyType(values), line=line)
 
 
 def _take(values: dict[str, str | float], key: str, value: str, *, is_cmis: bool) -> None:
