@@ -367,6 +367,8 @@ def read_folders(folders: Iterable[Path]) -> tuple[tuple[NodePort, ...], tuple[s
     for path in (path for folder in folders for path in _files(folder)):
         try:
             told = read_state(path)
+            if isinstance(told, dict) and told.get("node", path.stem) != path.stem:
+                raise ValueError(f"it is that of node {told['node']!r:.60}")
             ports = from_json(told.get(KEY) if isinstance(told, dict) else told)
         except (OSError, ValueError) as error:
             problems.append(f"{path}: not what a gate keeps ({error}): its flaps are not in the list")

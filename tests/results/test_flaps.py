@@ -242,9 +242,12 @@ def test_folders_give_the_newest_look_of_each_port_and_name_a_file_that_is_not_w
     (tmp_path / "b/n2.json").write_text("{")
     (tmp_path / "b/n3.json").write_text(json.dumps({"format": 1}))  # of a gate that kept no ports
     (tmp_path / "b/n4.json").write_text("[" * 100_000)
+    copied = {"node": "n1", "ports": to_json({"p": newer})}
+    (tmp_path / "b/n5.json").write_text(json.dumps(copied))
     found, problems = read_folders((tmp_path / "a", tmp_path / "b", tmp_path / "none"))
     assert [(one.node, one.rail, one.report.count) for one in found] == [("n1", "p", 5)]
-    assert len(problems) == 2 and problems[0].startswith(f"{tmp_path}/b/n2.json: not what a gate keeps (")
+    assert "n5.json: not what a gate keeps (it is that of node 'n1')" in problems[2]
+    assert len(problems) == 3 and problems[0].startswith(f"{tmp_path}/b/n2.json: not what a gate keeps (")
 
 
 def test_the_sentence_has_number_rate_times_and_when_it_is_good_again() -> None:

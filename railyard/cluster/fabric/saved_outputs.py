@@ -211,12 +211,7 @@ def _read_node(folder: Path, found: _SavedOutputs) -> None:
             if priorities is not None:
                 pfc[_device(path) or ""] = priorities
         elif tool in (*NODE_TOOLS, PERFQUERY):
-            ports = _of_node(_parse_file(path, tool, found), folder.name, _device(path))
-            views[tool] += ports
-            if sum(bool(port.module) and port.device == _device(path) for port in ports) > 1:
-                found.notes.append(
-                    f"{folder.name}/{path.name}: only the first module is judged: give each its own file"
-                )
+            views[tool] += _read_tool(path, tool, found)
         elif tool in HARDWARE_TOOLS:
             found.hardware.append((folder.name, _parse_file(path, tool, found).hardware))
         else:
@@ -234,6 +229,15 @@ def _read_node(folder: Path, found: _SavedOutputs) -> None:
 
 def _with_pfc(card: Card, priorities: tuple[int, ...] | None) -> Card:
     return card if priorities is None else replace(card, pfc=priorities)
+
+
+def _read_tool(path: Path, tool: str, found: _SavedOutputs) -> list[PortState]:
+    """Return a node's ports in one file, with the node's name; add a note if a module in it is not judged."""
+    ports = _of_node(_parse_file(path, tool, found), path.parent.name, _device(path))
+    if sum(bool(port.module) and port.device == _device(path) for port in ports) > 1:
+        where = f"{path.parent.name}/{path.name}"
+        found.notes.append(f"{where}: only the first module is judged: give each its own file")
+    return ports
 
 
 def _of_node(parsed: ParsedOutput, node: str, device: str | None) -> list[PortState]:
