@@ -104,17 +104,20 @@ def report_of(values: Values) -> OpticReport:
         unjudged.append(
             f"lanes {unused[0]} to {unused[-1]}: no bias and no light either way, as lanes that are not used"
         )
-    for reading, (words, _, _) in READINGS.items():
+    shows = any(lanes_of(values, reading) or limits_of(values, reading) for reading in READINGS)
+    for reading, (words, _, _) in READINGS.items() if shows else ():
         lanes = {lane: value for lane, value in lanes_of(values, reading).items() if lane not in unused}
         limits = limits_of(values, reading)
         if lanes and not limits:
             unjudged.append(f"{words}: the module states no thresholds")
-        elif limits and not lanes:
+        elif not lanes:
             unjudged.append(f"{words}: it is not shown")
         for lane, value in lanes.items() if limits else ():
             beyond = _beyond(reading, lane, value, limits)
             findings += [beyond] if beyond else []
-            inside += beyond is None
+            inside += beyond is None and _is_bounded(reading, value, limits)
+        unjudged += _unbounded(reading, lanes, limits)
+    unjudged += [f"{_place(reading, lane)}: it is not shown" for reading, lane in _hidden(values, unused)]
     findings += _raised(values, unused)
     if not findings and not inside and not unjudged:
         unjudged.append("the module shows no readings")
@@ -183,6 +186,32 @@ def _beyond(reading: str, lane: int, value: float, limits: Mapping[str, float]) 
             expected = f"{side} (the module's own {'low' if is_low else 'high'} {level})"
             return OpticFinding(level, reading, f"{_place(reading, lane)} {shown}", expected)
     return None
+
+
+def _is_bounded(reading: str, value: float, limits: Mapping[str, float]) -> bool:
+    """Return whether a value can be called inside: both alarms are there, and no light is not its low alarm itself."""
+    both = "low_alarm" in limits and "high_alarm" in limits
+    return both and not (READINGS[reading][1] == "dBm" and value <= NO_LIGHT_DBM)
+
+
+def _unbounded(reading: str, lanes: Mapping[int, float], limits: Mapping[str, float]) -> Iterator[str]:
+    """Yield why values that are beyond no threshold are not judged: an alarm is not shown, or it allows no light."""
+    words, unit, _ = READINGS[reading]
+    missing = [limit for limit in ("low_alarm", "high_alarm") if limit not in limits]
+    if lanes and limits and missing:
+        yield f"{words}: its {' and its '.join(missing)} is not shown".replace("_", " ")
+    for lane, value in lanes.items() if limits else ():
+        if unit == "dBm" and value <= NO_LIGHT_DBM and _beyond(reading, lane, value, limits) is None:
+            yield f"{_place(reading, lane)}: no light, and the module states no low alarm above it"
+
+
+def _hidden(values: Values, unused: Sequence[int]) -> Iterator[tuple[str, int]]:
+    """Yield each reading of a lane that lacks although the reading is there for other lanes: a cut or odd line."""
+    by_reading = {reading: lanes_of(values, reading) for reading, (_, _, each) in READINGS.items() if each}
+    last = max((lane for lanes in by_reading.values() for lane in lanes), default=0)
+    for reading, lanes in by_reading.items():
+        if lanes and 0 not in lanes:
+            yield from ((reading, lane) for lane in range(1, last + 1) if lane not in lanes and lane not in unused)
 
 
 def _place(reading: str, lane: int) -> str:

@@ -136,8 +136,11 @@ SIGNS: Mapping[str, tuple[Sign, ...]] = MappingProxyType(
 #: By tool of a fabric.
 FABRIC_SIGNS: Mapping[str, tuple[Sign, ...]] = MappingProxyType(
     {
-        # the first line of a module, and the beginning of its JSON
-        "ethtool": ("ethtool", Form("identifier", r"\bidentifier\s{1,40}: 0x[0-9a-f]{2}\b"), '"identifier"'),
+        # the first line of a module, the beginning of its JSON, and what is printed in place of one
+        "ethtool": (
+            *("ethtool", '"identifier"', "netlink error: ", "cannot get module eeprom information"),
+            Form("identifier", r"\bidentifier\s{1,40}: 0x[0-9a-f]{2}\b"),
+        ),
         "iblinkinfo": ("iblinkinfo", "==("),
         # GUIDs in the topology, a GUID and a width in the report
         "ibnetdiscover": (

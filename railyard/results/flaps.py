@@ -2,12 +2,15 @@
 
 A gate reads one counter per port: how often its link went down. It keeps the value, and each growth as an event between
 two gates. Nobody knows when in that time the link went down, so an event has a beginning and an end. A counter that is
-lower than before was cleared, or its driver was loaded again. After a boot all counters are zero. Neither is a flap,
-neither removes an event that was seen before, and the quiet time begins again.
+lower than before was cleared, or its driver was loaded again. After a boot all counters are zero. Another counter may
+count the port now (its interface was renamed). None of these is a flap, none removes an event that was seen before, and
+the quiet time begins again. A counter that stopped at its largest value shows no flap: the port is not quiet then.
 
-What is kept is bounded: `MOST_FLAPS` events per port, and none that ended more than `KEPT_S` ago.
+What is kept is bounded: `MOST_FLAPS` events per port, and none that ended more than `KEPT_S` ago, except while the port
+still flaps: without its events it would be good.
 
-Times are seconds since 1970 (UTC). A clock that was set back makes no event later than now.
+Times are seconds since 1970 (UTC), less than 0 for a clock that began there. If the clock was set, all kept times move
+with it: within one boot by what the time since the boot shows, else only back, so that none is after now.
 """
 
 import json
@@ -25,6 +28,12 @@ DAY_S = 86_400
 #: Events of one port: two gates an hour that each see flaps fill it in a day, and older ones are joined then.
 MOST_FLAPS = 64
 KEPT_S = 30 * DAY_S
+#: A clock that is slewed gains up to 0.05 % (adjtime), and reading two clocks takes a moment: less was not set.
+_SLEWED, _SLEWED_S = 0.001, 120.0
+#: Times that moved with a clock of 1970 are before it.
+_EARLIEST = -(1 << 36)
+#: In bytes: a node with 16 ports of 64 events each has 50 KiB.
+LONGEST_FILE = 4 << 20
 #: The key of the kept ports in a node's file, beside what else its gate keeps.
 KEY = "ports"
 
@@ -63,11 +72,15 @@ class FlapBounds:
 
 @dataclass(frozen=True, slots=True)
 class PortReading:
-    """How often a port's link went down by one of its counters, as the kernel shows it now."""
+    """How often a port's link went down by one of its counters, as the kernel shows it now.
+
+    ``full``: the counter is at its largest value and stopped there, so it went down that often or more.
+    """
 
     counter: str
     value: int
     bounds: FlapBounds
+    full: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +89,7 @@ class PortFlaps:
 
     ``since``: the first gate that read it. ``base``: since when its counter is followed without a gap (the first gate
     after a boot, or after the counter was cleared). ``seen``: the last gate. ``repaired``: events that ended before do
-    not count any more (``railyard gate --forget``).
+    not count any more (``railyard gate --forget``). ``uptime``: seconds since the boot at the last gate.
     """
 
     system: str
@@ -89,6 +102,7 @@ class PortFlaps:
     bounds: FlapBounds = field(default_factory=FlapBounds)
     flaps: tuple[Flap, ...] = ()
     repaired: float | None = None
+    uptime: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,51 +149,70 @@ def follow(
     boot: str | None,
     system: str,
     *,
+    uptime: float | None = None,
     forget: bool = False,
 ) -> dict[str, PortFlaps]:
     """Return what a gate keeps after it read its ports, by rail; a rail that it did not read is kept as it was.
 
-    ``boot`` is the kernel's name for this start of the node, ``seconds`` the time. ``forget``: a person has repaired
-    what flapped, so earlier events do not count.
+    ``boot`` is the kernel's name for this start of the node, ``uptime`` the seconds since then, ``seconds`` the time.
+    ``forget``: a person has repaired what flapped, so earlier events do not count.
     """
-    found = {rail: _not_later(port, seconds) for rail, port in kept.items()}
+    found = {rail: _moved(port, _set_by(port, seconds, boot, uptime)) for rail, port in kept.items()}
     for rail, read in now.items():
-        before = found.get(rail)
-        if before is None or (before.system, before.counter) != (system, read.counter):
-            found[rail] = PortFlaps(
-                system, read.counter, read.value, boot, seconds, seconds, seconds, read.bounds,
-                repaired=seconds if forget else None,
-            )  # fmt: skip
-            continue
+        before = found.get(rail) or PortFlaps(
+            system, read.counter, read.value, boot, seconds, seconds, seconds, read.bounds
+        )
         flaps, base = before.flaps, before.base
-        if boot is None or boot != before.boot or read.value < before.value:
+        if (boot, read.counter) != (before.boot, before.counter) or boot is None or read.value < before.value:
             base = seconds
         elif read.value > before.value:
             flaps = (*flaps, Flap(before.seen, seconds, read.value - before.value))
-        found[rail] = replace(
-            before, value=read.value, boot=boot, base=base, seen=seconds, bounds=read.bounds,
-            flaps=_bounded(flaps, seconds), repaired=seconds if forget else before.repaired,
+        after = replace(
+            before, system=system, counter=read.counter, value=read.value, boot=boot, seen=seconds, bounds=read.bounds,
+            base=seconds if read.full else base, flaps=_joined(flaps), repaired=seconds if forget else before.repaired,
+            uptime=uptime,
         )  # fmt: skip
+        found[rail] = _without_old(after)
     return found
 
 
-def _not_later(port: PortFlaps, seconds: float) -> PortFlaps:
-    """Return what is kept without times after now: the clock was set back, and quiet time must not last for years."""
-    if port.seen <= seconds:
+def _set_by(port: PortFlaps, seconds: float, boot: str | None, uptime: float | None) -> float:
+    """Return by how many seconds the clock was set since the last gate of a port; 0 if it only ran."""
+    back = min(0.0, seconds - port.seen)
+    if boot is None or boot != port.boot or uptime is None or port.uptime is None or uptime < port.uptime:
+        return back
+    passed = uptime - port.uptime
+    by = seconds - port.seen - passed
+    return back if abs(by) <= max(_SLEWED_S, _SLEWED * passed) else by
+
+
+def _moved(port: PortFlaps, by: float) -> PortFlaps:
+    """Return what is kept with all times moved, so that the times between events stay what they were."""
+    if not by:
         return port
-    flaps = tuple(Flap(min(one.begin, seconds), min(one.end, seconds), one.count) for one in port.flaps)
-    repaired = None if port.repaired is None else min(port.repaired, seconds)
-    since, base = min(port.since, seconds), min(port.base, seconds)
-    return replace(port, seen=seconds, since=since, base=base, flaps=flaps, repaired=repaired)
+    flaps = tuple(Flap(one.begin + by, one.end + by, one.count) for one in port.flaps)
+    repaired = None if port.repaired is None else port.repaired + by
+    return replace(
+        port, seen=port.seen + by, since=port.since + by, base=port.base + by, flaps=flaps, repaired=repaired
+    )
 
 
-def _bounded(flaps: Sequence[Flap], seconds: float) -> tuple[Flap, ...]:
-    """Return the events without old ones; if there are too many, the two oldest become one, so none is lost."""
-    kept = [one for one in flaps if one.end >= seconds - KEPT_S]
+def _joined(flaps: Sequence[Flap]) -> tuple[Flap, ...]:
+    """Return the events; if there are too many, the two oldest become one, so none is lost."""
+    kept = list(flaps)
     while len(kept) > MOST_FLAPS:
         first, second, *rest = kept
         kept = [Flap(first.begin, second.end, first.count + second.count), *rest]
     return tuple(kept)
+
+
+def _without_old(port: PortFlaps) -> PortFlaps:
+    """Return what is kept without old events, unless they are why the port still flaps."""
+    kept = tuple(one for one in port.flaps if one.end >= port.seen - KEPT_S)
+    if len(kept) == len(port.flaps):
+        return port
+    report = report_of(port)
+    return port if report is not None and report.state == "flapping" else replace(port, flaps=kept)
 
 
 def report_of(port: PortFlaps) -> FlapReport | None:
@@ -227,6 +260,7 @@ def to_json(ports: Mapping[str, PortFlaps]) -> dict[str, Any]:
             "quiet_s": round(port.bounds.quiet_s),
             "flaps": [[round(one.begin), round(one.end), one.count] for one in port.flaps],
             "repaired": None if port.repaired is None else round(port.repaired),
+            "uptime": None if port.uptime is None else round(port.uptime),
         }
         for rail, port in ports.items()
     }
@@ -247,29 +281,34 @@ def _port(rail: str, told: object) -> PortFlaps:
     try:
         flaps = tuple(Flap(_number(begin), _number(end), _count(count)) for begin, end, count in told["flaps"])
         between = None if told["between"] is None else _count(told["between"])
-        bounds = FlapBounds(between, _count(told["per_day"]), _number(told["quiet_s"]))
+        bounds = FlapBounds(between, _count(told["per_day"]), _number(told["quiet_s"], 0))
+        uptime = told.get("uptime")  # gates before 2026-12 kept none
         port = PortFlaps(
             _text(told["system"]), _text(told["counter"]), _count(told["value"]),
             None if told["boot"] is None else _text(told["boot"]),
             _number(told["since"]), _number(told["base"]), _number(told["seen"]), bounds, flaps,
             None if told["repaired"] is None else _number(told["repaired"]),
+            None if uptime is None else _number(uptime, 0),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"ports.{rail}: {error}") from None
     if any(one.begin > one.end for one in flaps):
         raise ValueError(f"ports.{rail}: an event that ends before it begins")
+    if any(one.end > port.seen for one in flaps):
+        raise ValueError(f"ports.{rail}: an event after the last gate")
     return port
 
 
-def _number(value: object) -> float:
+def _number(value: object, least: float = _EARLIEST) -> float:
     # the time of a file is shown to people, and gmtime takes no more
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1 << 36:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < 1 << 36:
         raise ValueError(f"no time: {value!r:.40}")
     return float(value)
 
 
 def _count(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    # no counter of the kernel has more than 64 bits, and a share of more would be no float
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 64:
         raise ValueError(f"no count: {value!r:.40}")
     return value
 
@@ -327,7 +366,9 @@ def read_folders(folders: Iterable[Path]) -> tuple[tuple[NodePort, ...], tuple[s
     problems: list[str] = []
     for path in (path for folder in folders for path in _files(folder)):
         try:
-            told = json.loads(path.read_text(encoding="utf-8"))
+            told = read_state(path)
+            if isinstance(told, dict) and told.get("node", path.stem) != path.stem:
+                raise ValueError(f"it is that of node {told['node']!r:.60}")
             ports = from_json(told.get(KEY) if isinstance(told, dict) else told)
         except (OSError, ValueError) as error:
             problems.append(f"{path}: not what a gate keeps ({error}): its flaps are not in the list")
@@ -342,6 +383,18 @@ def read_folders(folders: Iterable[Path]) -> tuple[tuple[NodePort, ...], tuple[s
         if (report := report_of(port)) is not None
     )
     return tuple(sorted(found, key=lambda one: one.report.last, reverse=True)), tuple(problems)
+
+
+def read_state(path: Path) -> Any:
+    """Return the JSON of a node's file. Raises OSError, and ValueError for a file that is none or far too long."""
+    with path.open("rb") as file:
+        text = file.read(LONGEST_FILE + 1)
+    if len(text) > LONGEST_FILE:
+        raise ValueError(f"more than {LONGEST_FILE >> 20} MiB")
+    try:
+        return json.loads(text.decode("utf-8"))
+    except RecursionError:
+        raise ValueError("lists in lists, far too deep") from None
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -376,7 +376,18 @@ def test_a_gate_loads_only_what_reads_a_node_and_its_part_of_the_systems_file(tm
         "railyard.site.systems",
         *(f"railyard.site.systems.{name}" for name in ("like", "node_part", "node_view")),
     ]
-    late = ("job", "stacks", "benchmarks", "provision", "verdict", "rfm", "parsers.lines", "cluster.gate.traffic")
+    late = (
+        "job",
+        "stacks",
+        "benchmarks",
+        "provision",
+        "verdict",
+        "rfm",
+        "parsers.lines",
+        "cluster.gate.traffic",
+        "hardware.optics",
+        "parsers.output",
+    )
     assert [name for name in late if f"railyard.{name}" not in MODULES] == []
     assert [name for name in modules if name.startswith(tuple(f"railyard.{each}" for each in late))] == []
 

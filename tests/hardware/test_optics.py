@@ -26,7 +26,11 @@ WELL: dict[str, str | float] = {
 def test_a_module_that_is_well_has_no_finding_and_says_what_has_no_thresholds() -> None:
     found = report_of(WELL)
     assert (found.findings, found.inside) == ((), 5)
-    assert found.unjudged == ("laser bias current: the module states no thresholds",)
+    assert found.unjudged == (
+        "voltage: it is not shown",
+        "laser bias current: the module states no thresholds",
+        "transmitted power: it is not shown",
+    )
     assert found.name == "QSFP28, EXAMPLE Q28-SR4-X, serial X000456"
 
 
@@ -143,6 +147,27 @@ def test_a_module_without_readings_says_so() -> None:
 def test_a_reading_that_is_not_shown_where_thresholds_are_is_said() -> None:
     values = {key: value for key, value in WELL.items() if not key.startswith("rx_power_dbm_lane")}
     assert "received power: it is not shown" in report_of(values).unjudged
+
+
+@pytest.mark.parametrize(("side", "other"), [("low", "high"), ("high", "low")])
+def test_a_reading_with_one_alarm_of_two_is_not_inside(side: str, other: str) -> None:
+    values = {key: value for key, value in WELL.items() if key != f"rx_power_dbm_{side}_alarm"}
+    found = report_of(values)
+    assert (found.inside, f"received power: its {side} alarm is not shown" in found.unjudged) == (1, True)
+    beyond = report_of({**values, "rx_power_dbm_lane2": {"low": -13.0, "high": 5.0}[other]})
+    assert [one.level for one in beyond.findings] == ["alarm"]
+
+
+def test_a_dark_lane_of_a_module_whose_low_alarm_is_no_light_is_not_inside() -> None:
+    none = {f"rx_power_dbm_low_{level}": NO_LIGHT_DBM for level in ("alarm", "warning")}
+    found = report_of({**WELL, **none, "rx_power_dbm_lane3": NO_LIGHT_DBM})
+    assert (found.findings, found.inside) == ((), 4)
+    assert "received power of lane 3: no light, and the module states no low alarm above it" in found.unjudged
+
+
+def test_a_lane_that_one_reading_lacks_is_said() -> None:
+    values = {key: value for key, value in WELL.items() if key != "rx_power_dbm_lane4"}
+    assert "received power of lane 4: it is not shown" in report_of(values).unjudged
 
 
 @pytest.mark.parametrize(("milliwatt", "dbm"), [(1.0, 0.0), (0.5, -3.0103), (0.0, -40.0), (0.00001, -40.0)])

@@ -147,6 +147,49 @@ def test_a_clock_that_was_set_back_keeps_flaps_and_no_time_after_now() -> None:
     assert report(look(back, 3, 24)["p"]).state == "good again"
 
 
+def test_flaps_on_many_days_are_not_many_on_one_because_the_clock_was_set_back() -> None:
+    kept: dict[str, PortFlaps] = {}
+    for day in range(10):
+        kept = look(kept, day, 24 * day)
+    back = report(look(kept, 9, -10_000)["p"])
+    assert (back.state, back.count, back.per_day) == ("seldom", 9, 1.0)
+
+
+@pytest.mark.parametrize("set_by", [-1_000_000.0, 1_000_000.0])
+def test_within_a_boot_kept_times_follow_a_clock_that_is_set(set_by: float) -> None:
+    kept = look(look({}, 0, 0), 3, 1)
+    kept = {"p": replace(kept["p"], uptime=5000.0)}
+    reading = {"p": PortReading("carrier_down_count", 3, ETHERNET)}
+    later = follow(kept, reading, T0 + HOUR + 600 + set_by, "a", "s", uptime=5600.0)
+    found = report(later["p"])
+    assert (found.state, found.last) == ("flapping", T0 + HOUR + set_by)
+    assert from_json(json.loads(json.dumps(to_json(later)))) == later
+
+
+def test_a_clock_that_only_ran_a_little_fast_moves_nothing() -> None:
+    kept = {"p": replace(look(look({}, 0, 0), 3, 1)["p"], uptime=5000.0)}
+    reading = {"p": PortReading("carrier_down_count", 3, ETHERNET)}
+    later = follow(kept, reading, T0 + HOUR + 700, "a", "s", uptime=5600.0)
+    assert report(later["p"]).last == T0 + HOUR
+
+
+def test_a_clock_of_1970_can_be_kept() -> None:
+    kept = look(look(look({}, 0, 0), 3, 1), 3, -T0 / HOUR)
+    assert from_json(json.loads(json.dumps(to_json(kept)))) == kept
+    assert report(kept["p"]).words.startswith("its link went down 3 times")
+
+
+def test_a_port_whose_interface_was_renamed_keeps_its_flaps_and_gets_none() -> None:
+    kept = look(look({}, 0, 0), 3, 1)
+    renamed = follow(kept, {"p": PortReading("carrier_down_count of hsn0", 9, ETHERNET)}, T0 + 2 * HOUR, "a", "s")
+    assert (report(renamed["p"]).count, report(renamed["p"]).quiet_since) == (3, T0 + 2 * HOUR)
+
+
+def test_a_port_that_is_never_seen_quiet_keeps_its_flaps_for_longer_than_a_month() -> None:
+    kept = look(look({}, 0, 0), 3, 1)
+    assert report(look(kept, 0, 2000, boot="b")["p"]).state == "flapping"
+
+
 def test_a_rail_that_another_system_has_keeps_its_flaps() -> None:
     kept = look(look({}, 0, 0), 3, 1)
     other = follow(kept, {"q": PortReading("link_downed", 5, INFINIBAND)}, T0 + 2 * HOUR, "a", "t")
@@ -160,7 +203,10 @@ def test_what_is_kept_stays_bounded_and_the_number_of_flaps_right() -> None:
     assert len(kept["p"].flaps) == MOST_FLAPS
     assert report(kept["p"]).count == 5 * MOST_FLAPS - 1
     assert len(json.dumps(to_json(kept))) < 4000
-    assert look(kept, 5 * MOST_FLAPS, 4 + KEPT_S / HOUR)["p"].flaps[0].count == 1
+    late = 4 + KEPT_S / HOUR
+    still = look(kept, 5 * MOST_FLAPS, late)
+    assert report(still["p"]).state == "flapping"  # nobody saw it quiet
+    assert look(still, 5 * MOST_FLAPS, late + 24)["p"].flaps[0].count == 1
 
 
 def test_what_was_written_is_what_is_read() -> None:
@@ -178,6 +224,8 @@ def test_what_was_written_is_what_is_read() -> None:
         ({"flaps": [[2, 1, 1]]}, "an event that ends before it begins"),
         ({"system": "a\nb"}, "no text"),
         ({"per_day": True}, "no count: True"),
+        ({"value": 1 << 64}, "no count: 18446744073709551616"),
+        ({"flaps": [[1, 9e9, 1]]}, "an event after the last gate"),
     ],
 )
 def test_what_is_no_such_port_is_refused(change: dict[str, object], said: str) -> None:
@@ -193,9 +241,13 @@ def test_folders_give_the_newest_look_of_each_port_and_name_a_file_that_is_not_w
         (tmp_path / folder / "n1.json").write_text(json.dumps({"ports": to_json({"p": port})}))
     (tmp_path / "b/n2.json").write_text("{")
     (tmp_path / "b/n3.json").write_text(json.dumps({"format": 1}))  # of a gate that kept no ports
+    (tmp_path / "b/n4.json").write_text("[" * 100_000)
+    copied = {"node": "n1", "ports": to_json({"p": newer})}
+    (tmp_path / "b/n5.json").write_text(json.dumps(copied))
     found, problems = read_folders((tmp_path / "a", tmp_path / "b", tmp_path / "none"))
     assert [(one.node, one.rail, one.report.count) for one in found] == [("n1", "p", 5)]
-    assert len(problems) == 1 and problems[0].startswith(f"{tmp_path}/b/n2.json: not what a gate keeps (")
+    assert "n5.json: not what a gate keeps (it is that of node 'n1')" in problems[2]
+    assert len(problems) == 3 and problems[0].startswith(f"{tmp_path}/b/n2.json: not what a gate keeps (")
 
 
 def test_the_sentence_has_number_rate_times_and_when_it_is_good_again() -> None:

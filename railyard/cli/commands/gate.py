@@ -168,7 +168,13 @@ def _decide_with_drain(asked: "GateRequest", deadline: "Deadline", drain: bool) 
             drained = drained if wrong else then
             if wrong:
                 say(f"railyard: gate of {answer.node}: {wrong}", err=True)
-        model.save(asked.state, asked.node, replace(looked.kept, drained=drained))
+        try:
+            model.save(asked.state, asked.node, replace(looked.kept, drained=drained))
+        except SetupError as error:
+            if answer.state != "unfit":
+                raise
+            # a full disk must not keep a broken node in service; the next gate compares with the same file again
+            say(f"railyard: {error}", err=True)
     return answer
 
 

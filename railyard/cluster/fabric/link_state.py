@@ -24,7 +24,6 @@ from railyard.cluster.fabric.model import (
     link_words,
 )
 from railyard.hardware.links import lanes, slower
-from railyard.hardware.optics import report_of
 from railyard.parsers.fabric.port import ALL_PORTS, DISCARDS, DISCARDS_MEAN, WAIT, WAIT_MEANS, Peer, PortState
 
 #: Physical state of a port that is down -> what fixes it.
@@ -161,6 +160,8 @@ def optics_findings(expected: ExpectedFabric, readings: Readings) -> list[Findin
     for port in readings.own:
         if not port.module or expected.rail(port.device, port.port) is None:
             continue
+        from railyard.hardware.optics import report_of  # a gate that reads no module starts without it
+
         report = report_of(port.module)
         for one in report.findings:
             fix = f"clean, reseat or replace {cable(port)} or its module: {report.name}"
@@ -177,6 +178,8 @@ def unjudged_optics(expected: ExpectedFabric, readings: Readings) -> list[str]:
             continue
         where = f"{port.node} {port.device} port {port.port}"
         if port.module:
+            from railyard.hardware.optics import report_of
+
             report = report_of(port.module)
             notes += [f"{where} ({report.name}): not judged: {why}" for why in report.unjudged]
         if "raw_physical_ber" in port.extra:

@@ -211,7 +211,7 @@ def _read_node(folder: Path, found: _SavedOutputs) -> None:
             if priorities is not None:
                 pfc[_device(path) or ""] = priorities
         elif tool in (*NODE_TOOLS, PERFQUERY):
-            views[tool] += _of_node(_parse_file(path, tool, found), folder.name, _device(path))
+            views[tool] += _read_tool(path, tool, found)
         elif tool in HARDWARE_TOOLS:
             found.hardware.append((folder.name, _parse_file(path, tool, found).hardware))
         else:
@@ -229,6 +229,15 @@ def _read_node(folder: Path, found: _SavedOutputs) -> None:
 
 def _with_pfc(card: Card, priorities: tuple[int, ...] | None) -> Card:
     return card if priorities is None else replace(card, pfc=priorities)
+
+
+def _read_tool(path: Path, tool: str, found: _SavedOutputs) -> list[PortState]:
+    """Return a node's ports in one file, with the node's name; add a note if a module in it is not judged."""
+    ports = _of_node(_parse_file(path, tool, found), path.parent.name, _device(path))
+    if sum(bool(port.module) and port.device == _device(path) for port in ports) > 1:
+        where = f"{path.parent.name}/{path.name}"
+        found.notes.append(f"{where}: only the first module is judged: give each its own file")
+    return ports
 
 
 def _of_node(parsed: ParsedOutput, node: str, device: str | None) -> list[PortState]:
@@ -263,7 +272,8 @@ def _parse_file(path: Path, tool: str, found: _SavedOutputs) -> ParsedOutput:
         raise InputError(str(path), said, error.expected, line, action=action) from None
     for failure in parsed.failures[:1]:
         why = f"; {_NO_UMAD}" if tool in SUBNET_TOOLS and not parsed.fabric else ""
-        found.notes.append(f"{tool} failed in part: {failure.text}{why}")
+        where = f" ({path.parent.name}/{path.name})" if _device(path) else ""
+        found.notes.append(f"{tool} failed in part{where}: {failure.text}{why}")
     if tool == SUBNET_TOOLS[2] and parsed.fabric and not any("Summary:" in said.text for said in parsed.remarks):
         found.notes.append(f"{path.name} has no summary at its end, as if it were cut: it may lack ports with errors")
     return parsed

@@ -30,10 +30,7 @@ from railyard.cluster.gate import ending, model
 from railyard.cluster.gate.ending import Deadline, GateStop
 from railyard.cluster.gate.model import Answer, Fault, Gap, Look, Part, decide_answer, short
 from railyard.hardware.counters import DRIVERS, Driver, error_maximum
-from railyard.hardware.optics import report_of
-from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.fabric.words import integer
-from railyard.parsers.output import ParseError
 from railyard.results import flaps
 from railyard.results.flaps import FlapBounds, PortFlaps, PortReading
 from railyard.site.systems.node_view import RailView, SystemView
@@ -105,13 +102,21 @@ def look(asked: GateRequest, deadline: Deadline) -> GateResult:
         sys, proc = _root("RAILYARD_SYSFS", "/sys"), _root("RAILYARD_PROC", "/proc")
         boot = text(proc / "sys/kernel/random/boot_id")
         now = read(sys, system)
-        ports = flaps.follow(before.ports, now.ports, float(int(time.time())), boot, system.system, forget=asked.forget)
+        ports = flaps.follow(
+            before.ports, now.ports, float(int(time.time())), boot, system.system,
+            uptime=_uptime(proc), forget=asked.forget,
+        )  # fmt: skip
         same = boot == before.boot and before.counts and not asked.forget
         base = without_old_flaps(before.counts, now, ports)
         counters = compare_errors(base if same else None, now, system.gate.counters)
         # If a counter grew too much, keep the old base: else the next gate would find the node fit.
         counts = base if counters.faults else now.counts
-        counters = replace(with_flaps(counters, {rail: ports[rail] for rail in now.ports}), doubt=lost)
+        if boot is None and now.ports:
+            gap = Gap("flaps", "the kernel does not name its boot, so no growth can be told from a new start")
+            counters = replace(counters, gaps=(*counters.gaps, gap))
+        # also of a rail that cannot be read now: nobody has seen it quiet
+        own = {rail.name for fabric in system.fabrics.values() for rail in fabric.rails}
+        counters = replace(with_flaps(counters, {rail: ports[rail] for rail in ports if rail in own}), doubt=lost)
         looks = [*model.look(facts, system), counters]
         if system.gate.optics:
             looks.append(look_at_modules(facts, system, deadline))
@@ -204,6 +209,12 @@ def _root(variable: str, default: str) -> Path:
     return Path(os.environ.get(variable) or default)
 
 
+def _uptime(proc: Path) -> float | None:
+    """Return how many seconds ago the node was started, by a clock that nobody sets; None if the kernel hides it."""
+    word = (text(proc / "uptime") or "").partition(" ")[0]
+    return float(word) if re.fullmatch(r"[0-9]{1,10}(?:\.[0-9]{1,9})?", word) else None
+
+
 def read(sys: Path, system: SystemView) -> Reading:
     """Return the error counters of every rail below a sysfs root, and the signals for which the gate has a bound."""
     counts: dict[str, dict[str, int]] = {}
@@ -224,6 +235,11 @@ def read(sys: Path, system: SystemView) -> Reading:
             gaps.append(Gap(f"{', '.join(unread)} of {name}", "the kernel shows none"))
     ports = {name: read_port(sys, rail, system) for name, rail in rails.items() if driver_of(rail) is not None}
     gaps += [Gap(f"flaps of {name}", "the kernel does not count them") for name, port in ports.items() if port is None]
+    gaps += [
+        Gap(f"flaps of {name}", f"{port.counter} stopped at its largest value, {port.value}: clear it (perfquery -R)")
+        for name, port in ports.items()
+        if port is not None and port.full
+    ]
     return Reading(counts, tuple(gaps), {name: port for name, port in ports.items() if port is not None})
 
 
@@ -247,10 +263,10 @@ def read_port(sys: Path, rail: RailView, system: SystemView) -> PortReading | No
     name = next((each for each in (driver.errors if driver else ()) if each.endswith("link_downed")), None)
     if name is not None and (text(port / "link_layer") or "InfiniBand") == "InfiniBand":
         value = integer(text(_file(sys, rail, name)) or "")
-        if value is not None and value != error_maximum(name):
-            between = gate.counters.get(name, int(HARD_ERRORS.value))
-            return PortReading(name, value, replace(bounds, between=between))
-        return None
+        if value is None:
+            return None
+        between = gate.counters.get(name, int(HARD_ERRORS.value))
+        return PortReading(name, value, replace(bounds, between=between), full=value == error_maximum(name))
     interface = _interface(sys, rail, port)
     if interface is None:
         return None
@@ -388,18 +404,29 @@ def module_words(rail: RailView, interface: str | None) -> tuple[str, ...] | Non
 
 def _module_looks(name: str, words: tuple[str, ...], deadline: Deadline) -> Iterator[Fault | Gap]:
     """Yield what is beyond an alarm of a rail's module, and what is not judged: the whole module, or a reading."""
+    from railyard.hardware.optics import report_of  # most gates read no module
+    from railyard.parsers.fabric import FABRIC_PARSERS
+    from railyard.parsers.output import ParseError
+
     what = f"module of {name}"
     try:
         ended = ending.run(words, deadline)
+    except OSError as error:
+        yield Gap(what, f"{words[0]} cannot be started ({error.strerror})")
+        return
+    try:
         parsed = FABRIC_PARSERS[words[0]](f"{ended.out}{ended.err}")
-    except (OSError, ParseError):
-        yield Gap(what, f"{words[0]} printed no module")
+    except ParseError:
+        yield Gap(what, f"{words[0]} printed no module: {short(ended.last_words)}")
         return
     module = next((port.module for port in parsed.fabric if port.module), None)
     if module is None:
         why = parsed.failures[0].text if parsed.failures else "no module"
         yield Gap(what, f"{words[0]}: {why}")
         return
+    if parsed.failures or ended.code:
+        why = parsed.failures[0].text if parsed.failures else f"it ended with {ended.code}"
+        yield Gap(f"readings of {name}", f"{words[0]}: {why}")
     report = report_of(module)
     if not report.inside and not report.findings:
         yield Gap(what, "; ".join(report.unjudged))

@@ -204,9 +204,11 @@ def load(folder: Path, node: str) -> GateState:
     """
     path = _file(folder, node)
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        told = flaps.read_state(path)
         if not isinstance(told, dict) or told.get("format") != STATE_FORMAT:
             raise ValueError(f"no object of format {STATE_FORMAT}")
+        if told.get("node", node) != node:  # gates before 2026-12 kept no name
+            raise ValueError(f"it is that of node {told['node']!r:.60}")
         ports = flaps.from_json(told.get(flaps.KEY))
         counts = _counts(told.get("counters"))
         return GateState(_text(told.get("boot")), counts, tuple(_texts(told.get("drained"))), ports)
@@ -226,7 +228,7 @@ def save(folder: Path, node: str, kept: GateState) -> None:
     """Replace the node's file in one step, so that no reader sees half of it. Raises SetupError if that fails."""
     path = _file(folder, node)
     told = {
-        "format": STATE_FORMAT, "boot": kept.boot, "counters": kept.counts, "drained": kept.drained,
+        "format": STATE_FORMAT, "node": node, "boot": kept.boot, "counters": kept.counts, "drained": kept.drained,
         flaps.KEY: flaps.to_json(kept.ports),
     }  # fmt: skip
     try:

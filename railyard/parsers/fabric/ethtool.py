@@ -17,7 +17,6 @@ output of a card of ours has been seen.
 
 import json
 import re
-from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Any
 
@@ -28,6 +27,8 @@ from railyard.parsers.output import ParsedOutput, ParseError
 
 _EXPECTED = 'the line "Identifier : 0x11 (QSFP28)", or the JSON of --json'
 _NUMBER = r"(?P<value>-?[0-9]{1,5}(?:\.[0-9]{1,4})?)"
+# netlink error: Operation not supported     Cannot get module EEPROM information: Invalid argument
+_ERROR = re.compile(r"^\s{0,9}(?:ethtool: )?(?:netlink error: |Cannot get [Mm]odule EEPROM information)")
 _IDENTIFIER = re.compile(r"^0x(?P<code>[0-9a-f]{2})(?: \((?P<name>[^()]{1,60}))?")
 #: Identifiers of modules with CMIS (SFF-8024, table 4-1): QSFP-DD, OSFP, SFP-DD, DSFP, QSFP+ with CMIS, SFP+ with CMIS.
 _CMIS = frozenset((0x18, 0x19, 0x1A, 0x1B, 0x1E, 0x1F, 0x20))
@@ -66,6 +67,8 @@ _WORDS = {
     "media interface technology": "technology",
     "passive cu cmplnce.": "technology",
 }
+_LANE = re.compile(r"_lane([0-9]{1,2})$")
+_JSON_BEGIN = re.compile(r"^[ \t]{0,80}(?=\[\s{0,80}[{\]])", re.MULTILINE)
 _ONE_LANE = ("bias_ma", "tx_power_dbm", "rx_power_dbm")
 #: Key of --json -> reading; of a measured value, of its thresholds, or of both.
 _JSON = {
@@ -105,32 +108,38 @@ def parse(text: str) -> ParsedOutput:
 def _read(text: str) -> ParsedOutput:
     text = tools_text(text, "ethtool", _EXPECTED)
     notes = Notes()
-    ports = [_port(line, values) for line, values in _documents(text)]
-    lines, cut = lines_of("" if ports else text)
+    documents, text = _documents(text, notes)
+    ports = [_port(line, values) for line, values in documents]
+    lines, cut = lines_of(text)
     found: list[tuple[int, int, dict[str, str | float]]] = []
     for number, line in enumerate(lines, 1):
         key, colon, value = line[:LONGEST].partition(" :")
         key, value = key.strip(), value.strip()
+        if _ERROR.match(line[:LONGEST]):
+            notes.note_failure(number, line)
+            continue
         if not colon or number == cut:
             # what a mailer broke off: "degrees F"
             notes.foreign(number, line)
             continue
         if key == "Identifier" and (said := _IDENTIFIER.match(value)):
-            found.append((number, int(said["code"], 16), {"identifier": said["name"] or f"0x{said['code']}"}))
+            found.append((number, int(said["code"], 16), {"identifier": (said["name"] or f"0x{said['code']}").strip()}))
         elif found:
             _take(found[-1][2], key.lower(), value, is_cmis=found[-1][1] in _CMIS)
-    ports += [_port(number, values) for number, _, values in found]
-    return finish("ethtool", ports, bool(ports), notes, lines, _EXPECTED)
+    ports += [_port(number, _from_one(values)) for number, _, values in found]
+    ports.sort(key=lambda port: port.line)
+    return finish("ethtool", ports, bool(ports or notes.failures), notes, lines, _EXPECTED)
 
 
 def _port(line: int, values: dict[str, str | float]) -> PortState:
-    return PortState(link_layer="Ethernet", module=MappingProxyType(values), line=line)
+    return PortState(module=MappingProxyType(values), line=line)
 
 
 def _take(values: dict[str, str | float], key: str, value: str, *, is_cmis: bool) -> None:
     """Keep what one line says; leave out a line of another subject."""
     if key in _WORDS:
-        values.setdefault(_WORDS[key], value)
+        # the line of an SFP says it by being there: "0x01 (SFF-8431 appendix E)"
+        values.setdefault(_WORDS[key], "passive copper cable" if key.startswith("passive") else value)
         return
     said = _KEY.match(key)
     if said is None:
@@ -160,21 +169,41 @@ def _value(reading: str, text: str) -> float | None:
     return max(NO_LIGHT_DBM, value) if reading.endswith("dbm") else value
 
 
-def _documents(text: str) -> Iterator[tuple[int, dict[str, str | float]]]:
-    """Yield (line, values) of each module in the JSON of a text; nothing if it has none that is whole."""
+def _from_one(values: dict[str, str | float]) -> dict[str, str | float]:
+    """Return the values with lanes from 1: some builds of ethtool print "Channel 0" to "Channel 3"."""
+    if not any(key.endswith("_lane0") for key in values):
+        return values
+    return {_LANE.sub(lambda lane: f"_lane{int(lane[1]) + 1}", key): value for key, value in values.items()}
+
+
+def _documents(text: str, notes: Notes) -> tuple[list[tuple[int, dict[str, str | float]]], str]:
+    """Return (line, values) of each module in the JSON of a text, and the text without it; each line keeps its number.
+
+    A document that is cut is a failure, or a ParseError if it is the first.
+    """
     decoder = json.JSONDecoder(object_pairs_hook=_Pairs)
-    for number, line in enumerate(text.split("\n")[:20], 1):
-        if line.lstrip()[:1] != "[":
-            continue
-        place = sum(len(each) + 1 for each in text.split("\n")[: number - 1]) + line.index("[")
+    modules: list[tuple[int, dict[str, str | float]]] = []
+    rest, place = "", 0
+    # not the prompt "[root@node1 ~]#"
+    while begin := _JSON_BEGIN.search(text, place):
+        number = text.count("\n", 0, begin.end()) + 1
+        rest += text[place : begin.end()]
         try:
-            document, _ = decoder.raw_decode(text, place)
+            document, after = decoder.raw_decode(text, begin.end())
         except (ValueError, RecursionError):
-            raise ParseError(number, line[:LONGEST], f"output of ethtool: {_EXPECTED}") from None
-        for module in document if isinstance(document, list) else ():
-            if isinstance(module, _Pairs) and any(key == "identifier" for key, _ in module):
-                yield number, _of_json(module)
-        return
+            line = text[begin.end() :].partition("\n")[0][:LONGEST]
+            if not modules:
+                raise ParseError(number, line, f"output of ethtool: {_EXPECTED}") from None
+            notes.note_unread(number, line, "a whole JSON document: the rest of it is missing")
+            return modules, rest
+        modules += [
+            (number, _of_json(module))
+            for module in document
+            if isinstance(module, _Pairs) and any(key == "identifier" for key, _ in module)
+        ]
+        rest += "\n" * text.count("\n", begin.end(), after)
+        place = after
+    return modules, rest + text[place:]
 
 
 def _of_json(module: _Pairs) -> dict[str, str | float]:
@@ -182,7 +211,9 @@ def _of_json(module: _Pairs) -> dict[str, str | float]:
     for key, value in module:
         if key in _JSON_WORDS:
             values[_JSON_WORDS[key]] = _words(value)
-        reading = _JSON.get(key)
+        elif key.startswith("passive_cu_cmplnce"):
+            values["technology"] = "passive copper cable"
+        reading = _JSON.get(key.removesuffix("_threshold"))
         if reading is None:
             continue
         if isinstance(value, _Pairs):

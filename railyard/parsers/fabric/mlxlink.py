@@ -21,6 +21,7 @@ from typing import Any
 
 from railyard.hardware.counters import full
 from railyard.hardware.links import ethernet_gbit_s, fastest, rate_gbit_s, speed_name, width_of
+from railyard.hardware.optics import NO_LIGHT_DBM
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import LONGEST, Notes, documents, finish, lines_of, tools_text, without_broken_ports
 from railyard.parsers.fabric.words import integer, known_value, physical_of, state_of
@@ -80,8 +81,13 @@ _MODULE_WORDS = MappingProxyType(
 )
 _PER_LANE_READINGS = ("bias_ma", "rx_power_dbm", "tx_power_dbm")
 _NUMBER = r"-?[0-9]{1,6}(?:\.[0-9]{1,6})?(?:e-[0-9]{1,2})?"
-# 1.886,-40 [-10.41..6]
-_RANGE = re.compile(rf"^(?P<values>{_NUMBER}(?:,{_NUMBER}){{0,15}}) \[(?P<low>{_NUMBER})\.\.(?P<high>{_NUMBER})\]$")
+_WORD = rf"(?:{_NUMBER}|-inf|N/A)"
+# 1.886,-40 [-10.41..6]; a lane that shows nothing is N/A
+_RANGE = re.compile(
+    rf"^(?P<values>{_WORD}(?:, ?{_WORD}){{0,15}}) ?\[(?P<low>{_NUMBER}|N/A)\.\.(?P<high>{_NUMBER}|N/A)\]$"
+)
+#: 54C [0C..70C]
+_DEGREES = re.compile(r"(?<=[0-9])C\b")
 
 
 def parse(text: str) -> ParsedOutput:
@@ -194,14 +200,21 @@ def _module(fields: dict[str, str]) -> dict[str, str | float]:
         name: value for key, name in _MODULE_WORDS.items() if (value := known_value(fields.get(key, "")))
     }
     for key, (reading, factor) in _MODULE.items():
-        found = _RANGE.match(fields.get(key, "")[:LONGEST])
+        text = fields.get(key, "")[:LONGEST]
+        found = _RANGE.match(_DEGREES.sub("", text) if reading == "temperature_c" else text)
         if found is None:
             continue
-        numbers = [round(float(word) * factor, 6) for word in found["values"].split(",")]
-        for lane, number in enumerate(numbers, 1):
-            values[f"{reading}_lane{lane}" if reading in _PER_LANE_READINGS else reading] = number
-        for side in ("low", "high"):
-            values[f"{reading}_{side}_alarm"] = round(float(found[side]) * factor, 6)
+        words = [word.strip() for word in found["values"].split(",")]
+        numbers = {
+            f"{reading}_lane{lane}" if reading in _PER_LANE_READINGS else reading: word
+            for lane, word in enumerate(words, 1)
+        }
+        numbers |= {f"{reading}_{side}_alarm": found[side] for side in ("low", "high")}
+        values |= {
+            name: NO_LIGHT_DBM if word == "-inf" else round(float(word) * factor, 6)
+            for name, word in numbers.items()
+            if word != "N/A" and (word != "-inf" or reading.endswith("dbm"))
+        }
     return values
 
 

@@ -104,3 +104,23 @@ def test_judge_passes_no_module_that_states_nothing(tmp_path: Path, capsys: pyte
     assert main(["judge", str(file)]) == 1
     printed = capsys.readouterr().out
     assert "not judged" in printed and "the module states no thresholds" in printed
+
+
+def test_a_module_of_an_interface_of_infiniband_is_judged_too(tmp_path: Path, expected: ExpectedFabric) -> None:
+    """ethtool reads ib0 as well, and does not print the link layer."""
+    (tmp_path / "n1").mkdir()
+    (tmp_path / "n1/ethtool-mlx5_0.out").write_text(sample("ethtool"), encoding="utf-8")
+    (tmp_path / "n1/ethtool-mlx5_1.out").write_text("netlink error: Operation not supported\n", encoding="utf-8")
+    report = judge(expected, read_folder(tmp_path))
+    optics = [one.found for one in report.findings if one.what == "optics"]
+    assert optics[:1] == ["laser bias current of lane 4 0 mA"] and len(optics) == 3
+    assert "ethtool failed in part (n1/ethtool-mlx5_1.out): netlink error: Operation not supported" in report.notes
+
+
+def test_a_second_module_in_one_file_is_named_as_not_judged(tmp_path: Path) -> None:
+    (tmp_path / "n1").mkdir()
+    both = sample("ethtool-sfp") + sample("ethtool")
+    (tmp_path / "n1/ethtool-mlx5_0.out").write_text(both, encoding="utf-8")
+    assert (
+        "n1/ethtool-mlx5_0.out: only the first module is judged: give each its own file" in read_folder(tmp_path).notes
+    )

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from railyard.cluster.gate import ending
+from railyard.results.flaps import LONGEST_FILE, from_json, report_of
 from tests.cluster.gate.conftest import Site
 from tests.made.systems import HDR_BY_NAME
 from tests.waiting import PATIENCE_S, wait_for
@@ -202,6 +203,9 @@ def test_counters_of_another_boot_cleared_or_full_ones_drain_nobody_and_are_said
         ('{"format": 9}', "no object of format 1"),
         ('{"format": 1, "counters": {"mlx5_0:1": 3}}', "counters.mlx5_0:1: not a number per name"),
         ('{"format": 1, "ports": {"mlx5_0:1": {}}}', "ports.mlx5_0:1: 'flaps'"),
+        ('{"format": 1, "node": "n2"}', "it is that of node 'n2'"),
+        ("[" * 100_000, "lists in lists, far too deep"),
+        ("1" * (LONGEST_FILE + 1), "more than 4 MiB"),
     ],
 )
 def test_a_state_that_is_damaged_is_said_once_and_set_aside(site: Site, text: str, why: str) -> None:
@@ -497,9 +501,12 @@ def test_in_a_replay_no_node_is_judged(site: Site, monkeypatch: pytest.MonkeyPat
     assert "hdr is replayed and has no nodes" in found.err
 
 
-def at(monkeypatch: pytest.MonkeyPatch, hours: float) -> None:
-    """Set the time of the next gates: hours after the first."""
-    monkeypatch.setattr("time.time", lambda: 1_796_000_000.0 + hours * 3600)
+def at(site: Site, monkeypatch: pytest.MonkeyPatch, hours: float, set_by: float = 0) -> None:
+    """Set the time of the next gates: hours after the first. ``set_by``: the clock is wrong by so many hours."""
+    monkeypatch.setattr("time.time", lambda: 1_796_000_000.0 + (hours + set_by) * 3600)
+    uptime = site.tree.root / "proc/uptime"
+    uptime.unlink(missing_ok=True)
+    uptime.write_text(f"{5000 + hours * 3600:.2f} 9.50\n")
 
 
 FLAP_LINES = [
@@ -520,7 +527,7 @@ def test_a_port_that_flaps_stays_unfit_over_a_boot_until_it_was_quiet_for_a_day(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for hours, downed, boot, code, line in FLAP_LINES:
-        at(monkeypatch, hours)
+        at(site, monkeypatch, hours)
         (site.tree.root / "proc/sys/kernel/random/boot_id").write_text(f"{boot}\n")
         site.counter("mlx5_1", "link_downed", downed)
         found = site.gate("--verbose")
@@ -534,21 +541,21 @@ def test_a_port_that_is_good_again_resumes_the_node_that_was_drained_for_it(
 ) -> None:
     log = drains(site)
     for hours, downed in ((0, 3), (1, 4)):
-        at(monkeypatch, hours)
+        at(site, monkeypatch, hours)
         site.counter("mlx5_1", "link_downed", downed)
         site.gate()
     assert site.kept()["drained"] == ["counters"]
     log.unlink()
-    at(monkeypatch, 24.9)
+    at(site, monkeypatch, 24.9)
     assert site.gate().code == 1
     log.unlink()
-    at(monkeypatch, 25)
+    at(site, monkeypatch, 25)
     assert (site.gate().code, log.read_text()) == (0, "<update><NodeName=n1><State=RESUME>\n")
 
 
 def test_other_errors_stay_the_reason_when_a_port_was_quiet(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     for hours, downed, errors in ((0, 3, 3), (1, 4, 8), (30, 4, 8)):
-        at(monkeypatch, hours)
+        at(site, monkeypatch, hours)
         site.counter("mlx5_1", "link_downed", downed)
         site.counter("mlx5_1", "symbol_error", errors)
         found = site.gate()
@@ -561,13 +568,100 @@ def test_a_port_of_ethernet_flaps_by_its_carrier(
     site: Site, monkeypatch: pytest.MonkeyPatch, counter: str, ways: int
 ) -> None:
     for hours, downs, code in ((0, 5, 0), (1, 7, 0), (2, 8, 1)):
-        at(monkeypatch, hours)
+        at(site, monkeypatch, hours)
         (site.tree.root / "sys/class/net/eth1" / counter).write_text(f"{downs * ways}\n")
         found = site.gate(system="eth")
         assert found.code == code, found.out
     assert found.out.startswith("n1: unfit: eth1: its link went down 3 times, 3 in 24 h (first 2026-")
     assert "flaps of eth1" not in found.out
     assert site.kept()["ports"]["eth1"]["counter"] == f"{counter} of eth1"
+
+
+def test_a_counter_of_eight_bits_that_is_full_hides_no_flap_and_is_never_quiet(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = "flaps of mlx5_1:1 (link_downed stopped at its largest value, 255: clear it (perfquery -R))"
+    for hours, downed, code, state in ((0, 253, 0, None), (1, 255, 1, "flapping"), (30, 255, 1, "flapping"),
+                                       (31, 0, 1, "flapping"), (55, 0, 0, "good again")):  # fmt: skip
+        at(site, monkeypatch, hours)
+        site.counter("mlx5_1", "link_downed", downed)
+        found = site.gate("--json")
+        told = json.loads(found.out)
+        report = report_of(from_json(told["ports"])["mlx5_1:1"])
+        assert (found.code, report and report.state) == (code, state), (hours, told["line"])
+        shown = [gap for part in told["parts"] for gap in part["gaps"] if "largest value, 255" in gap["why"]]
+        assert bool(shown) is (downed == 255)
+    at(site, monkeypatch, 80)
+    site.counter("mlx5_0", "link_downed", 255)
+    assert full.replace("mlx5_1", "mlx5_0") not in (first := site.gate().out)
+    assert "unfit: mlx5_0:1: its link went down 252 times" in first
+
+
+def test_a_rail_that_cannot_be_read_any_more_keeps_its_flaps_a_reason(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for hours, downed in ((0, 3), (1, 7)):
+        at(site, monkeypatch, hours)
+        site.counter("mlx5_1", "link_downed", downed)
+        site.gate()
+    (site.tree.root / "sys/class/infiniband/mlx5_1/ports/1/counters/link_downed").unlink()
+    at(site, monkeypatch, 40)
+    found = site.gate()
+    assert (found.code, "mlx5_1:1: its link went down 4 times" in found.out) == (1, True), found.out
+
+
+@pytest.mark.parametrize("years", [-26, 70])
+def test_a_clock_that_is_wrong_for_a_while_loses_no_flap_and_makes_none_good(
+    site: Site, monkeypatch: pytest.MonkeyPatch, years: int
+) -> None:
+    for hours, downed in ((0.0, 3), (1.0, 7)):
+        at(site, monkeypatch, hours)
+        site.counter("mlx5_1", "link_downed", downed)
+        site.gate()
+    (site.tree.root / "proc/sys/kernel/random/boot_id").write_text("8e20\n")
+    site.counter("mlx5_1", "link_downed", 0)
+    at(site, monkeypatch, 2, set_by=years * 8766)
+    assert site.gate().code == 1
+    for hours, code in ((2.5, 1), (25, 1), (26, 0)):  # the clock is right again
+        at(site, monkeypatch, hours)
+        assert site.gate().code == code, hours
+
+
+def test_without_the_kernels_name_for_its_boot_flaps_are_not_checked(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (site.tree.root / "proc/sys/kernel/random/boot_id").unlink()
+    assert "flaps (the kernel does not name its boot" in site.gate().out
+
+
+def test_a_disk_that_is_full_hides_no_fault_and_lets_no_node_pass(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert site.gate().code == 0
+    before = site.kept()
+
+    def fail(path: Path, text: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("railyard.cluster.gate.model.write_whole", fail)
+        found = site.gate()
+        assert (found.code, found.out) == (2, "")
+        site.counter("mlx5_1", "link_downed", 7)
+        found = site.gate()
+        assert (found.code, "mlx5_1:1: its link went down 4 times" in found.out) == (1, True)
+        assert "n1.json cannot be written (No space left on device)" in found.err
+    assert site.kept() == before
+    assert site.gate().code == 1
+
+
+def test_two_systems_with_one_port_count_its_flaps_together(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = HDR_BY_NAME.replace("system: hdr", "system: hdr2", 1)
+    (site.home / "systems/hdr2.yaml").write_text(other, encoding="utf-8")
+    for hours, downed, system in ((0, 3, "hdr"), (1, 7, "hdr2")):
+        at(site, monkeypatch, hours)
+        site.counter("mlx5_1", "link_downed", downed)
+        found = site.gate(system=system)
+    assert (found.code, "4" in found.out) == (1, True), found.out
+    assert site.kept()["ports"]["mlx5_1:1"]["flaps"][0][2] == 4
 
 
 def test_a_port_of_roce_flaps_by_its_interface(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -582,7 +676,7 @@ def test_a_port_of_roce_flaps_by_its_interface(site: Site, monkeypatch: pytest.M
 def test_a_site_may_say_how_often_and_how_long(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     site.says({"counters": {"link_downed": 9}, "flaps_per_day": 4, "quiet": "2h"})
     for hours, downed, code in ((0, 3, 0), (1, 7, 0), (1.5, 8, 1), (3, 8, 1), (3.5, 8, 0)):
-        at(monkeypatch, hours)
+        at(site, monkeypatch, hours)
         site.counter("mlx5_1", "link_downed", downed)
         found = site.gate()
         assert found.code == code, (hours, found.out)
@@ -590,7 +684,7 @@ def test_a_site_may_say_how_often_and_how_long(site: Site, monkeypatch: pytest.M
 
 def test_a_repair_ends_the_time_of_a_port_that_flaps(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     for hours, downed in ((0, 3), (1, 9)):
-        at(monkeypatch, hours)
+        at(site, monkeypatch, hours)
         site.counter("mlx5_1", "link_downed", downed)
         found = site.gate()
     assert found.code == 1

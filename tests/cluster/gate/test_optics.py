@@ -49,7 +49,7 @@ def test_modules_that_are_well_are_checked(site: Site) -> None:
 @pytest.mark.parametrize(
     ("text", "code", "why"),
     [
-        ("-E- No such device\n", 1, "mlxlink printed no module"),
+        ("-E- No such device\n", 1, "mlxlink printed no module: -E- No such device"),
         (
             well(sample("mlxlink-module")).replace("850 nm VCSEL", "Copper cable, passive, unequalized")
             .replace("[-5..75]", "[0..0]").replace("54 [", "0 [").replace("3261.2 [2970..3630]", "0 [0..0]")
@@ -75,3 +75,13 @@ def test_a_warning_drains_nobody_and_is_said(site: Site) -> None:
     assert found.code == 0
     assert "  not checked: warning of eth1: received power of lane 1 -16 dBm, expected at least -15.23 dBm" in found.out
     assert found.out.startswith("n1: fit: links, optics; not checked: ")
+
+
+def test_a_module_of_which_a_part_is_missing_is_not_all_checked(site: Site) -> None:
+    site.says({"optics": True})
+    text = well(sample("mlxlink-module")).replace("1.886,2.0,", "1.886,N/A,")
+    tool(site, "mlxlink", text, code=1)
+    found = site.gate()
+    assert found.code == 0
+    assert "readings of mlx5_0:1, readings of mlx5_1:1 (received power of lane 2: it is not shown)" in found.out
+    assert "readings of mlx5_0:1, readings of mlx5_1:1 (mlxlink: it ended with 1)" in found.out

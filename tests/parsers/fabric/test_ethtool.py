@@ -1,5 +1,6 @@
 """ethtool -m and mlxlink -m: modules of one, four and eight lanes, as text and JSON. The samples are our own."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,60 @@ def test_two_modules_in_one_text_are_two() -> None:
     assert [port.module["serial"] for port in both] == ["X000456", "X000123"]
 
 
+@pytest.mark.parametrize("name", ["ethtool", "ethtool-json"])
+def test_the_prompt_and_the_command_may_stand_above(name: str) -> None:
+    (port,) = FABRIC_PARSERS["ethtool"](f"[root@n1 ~]# ethtool -m eth1\n{text(name)}").fabric
+    assert dict(port.module) == module(name)
+
+
+def test_each_document_of_json_is_read_and_what_follows_them_too() -> None:
+    other = text("ethtool-json").replace("88,48,48,48,52,53,54", "89")
+    error = "netlink error: Operation not supported\n"
+    parsed = FABRIC_PARSERS["ethtool"](f"{text('ethtool-json')}{other}{error}{text('ethtool-sfp')}")
+    assert [port.module["serial"] for port in parsed.fabric] == ["X000456", "Y", "X000123"]
+    assert [failure.text for failure in parsed.failures] == [error.strip()]
+
+
+def test_a_second_document_that_is_cut_is_a_failure() -> None:
+    parsed = FABRIC_PARSERS["ethtool"](text("ethtool-json") + text("ethtool-json")[:400])
+    assert len(parsed.fabric) == 1
+    assert "expected a whole JSON document" in parsed.failures[0].text
+
+
+def test_lanes_that_are_counted_from_0_are_lanes_from_1() -> None:
+    from_0 = re.sub(r"(Channel|Chan) ([1-4])", lambda said: f"{said[1]} {int(said[2]) - 1}", text("ethtool"))
+    (port,) = FABRIC_PARSERS["ethtool"](from_0).fabric
+    assert dict(port.module) == module("ethtool")
+
+
+def test_a_lane_of_mlxlink_that_shows_nothing_hides_no_other() -> None:
+    (port,) = FABRIC_PARSERS["mlxlink"](text("mlxlink-module").replace("1.886,-40,2.281", "-inf,N/A,2.281")).fabric
+    lanes = {key: value for key, value in port.module.items() if key.startswith("rx_power_dbm_lane")}
+    assert lanes == {"rx_power_dbm_lane1": -40.0, "rx_power_dbm_lane3": 2.281, "rx_power_dbm_lane4": 1.976}
+    assert port.module["rx_power_dbm_low_alarm"] == -10.41
+
+
+def test_an_sfp_of_passive_copper_is_known_by_its_line() -> None:
+    copper = (
+        "\tIdentifier                                : 0x03 (SFP)\n"
+        "\tPassive Cu cmplnce.                       : 0x01 (SFF-8431 appendix E) [SFF-8472 rev10.4 only]\n"
+    )
+    (port,) = FABRIC_PARSERS["ethtool"](copper).fabric
+    assert report_of(port.module).unjudged == ("passive copper: it has no light and no thresholds",)
+
+
+def test_json_may_name_thresholds_apart() -> None:
+    apart = re.sub(r'"(laser|module)_(\w+)": \{"high_alarm', r'"\1_\2_threshold": {"high_alarm', text("ethtool-json"))
+    assert apart.count('_threshold":') > text("ethtool-json").count('_threshold":')
+    (port,) = FABRIC_PARSERS["ethtool"](apart.replace("_alarm_threshold", "_alarm")).fabric
+    assert dict(port.module) == module("ethtool-json")
+
+
+def test_mlxlink_may_print_the_unit_of_the_temperature() -> None:
+    (port,) = FABRIC_PARSERS["mlxlink"](text("mlxlink-module").replace("54 [-5..75]", "88C [-5C..75C]")).fabric
+    assert ("alarm", "temperature 88 C") in said(report_of(port.module))
+
+
 def test_a_mailer_that_broke_lines_loses_no_value() -> None:
     broken = text("ethtool-cmis").replace(" degrees F", "\ndegrees F")
     (port,) = FABRIC_PARSERS["ethtool"](broken).fabric
@@ -139,6 +194,15 @@ def test_a_text_of_none_of_it_is_an_error(words: str) -> None:
         FABRIC_PARSERS["ethtool"](words)
 
 
-def test_what_ethtool_says_in_place_of_a_module_is_a_failure() -> None:
-    parsed = FABRIC_PARSERS["ethtool"]("ethtool: netlink error: Operation not supported\n")
-    assert [failure.text for failure in parsed.failures] == ["ethtool: netlink error: Operation not supported"]
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ethtool: netlink error: Operation not supported",
+        "netlink error: Invalid argument",
+        "Cannot get module EEPROM information: Operation not supported",
+        "Cannot get Module EEPROM information: Input/output error",
+    ],
+)
+def test_what_ethtool_says_in_place_of_a_module_is_a_failure(line: str) -> None:
+    parsed = FABRIC_PARSERS["ethtool"](f"{line}\n")
+    assert (parsed.fabric, [failure.text for failure in parsed.failures]) == ((), [line])
