@@ -90,7 +90,7 @@ def _rotate(good: Sequence[int], number: int) -> list[int]:
 
 
 def _judged_leaves(known: Knowledge, bouts: dict[tuple[str, str], list[Round]], rows: Rows) -> None:
-    values = known.lists(rows)
+    values = _as_controls(known, known.lists(rows), bouts)
     made = []
     for (one, other), own in bouts.items():
         kept = tuple(tuple(pair for pair in each if pair in values) for each in own)
@@ -113,6 +113,35 @@ def _judged_leaves(known: Knowledge, bouts: dict[tuple[str, str], list[Round]], 
             state, [Suspect("leaf", found.members, found.share, found.expected, found.reason, None, (name,), count)]
         )
     _untold_leaves(known, [leaf for leaf in known.sample_view.leaves if known.leaves.names[leaf] not in doubted])
+
+
+def _as_controls(
+    known: Knowledge, values: Mapping[Pair, Sequence[float]], bouts: Mapping[tuple[str, str], Sequence[Round]]
+) -> Mapping[Pair, Sequence[float]]:
+    """Return the values of pairs between groups as if these gave the share of their level that pairs of a group give.
+
+    Many nodes share the links between two groups, so a leaf that meets more leaves of other groups gives less. By good
+    leaves (the controls) it is known how much less. Without such a control, values between groups are left out.
+    """
+    if known.levels.apart is None:
+        return values
+    doubted, leaves = {known.leaves.names[leaf] for leaf in known.sample_view.leaves}, known.leaves
+    shares: dict[bool, list[float]] = {False: [], True: []}
+    for (one, _), rounds in bouts.items():
+        for a, b in {pair for each in rounds for pair in each if one not in doubted and pair in values}:
+            level = known.levels.level(leaves.layout, a, b).value
+            shares[leaves.are_between_groups((a, b))].append(statistics.fmean(values[a, b]) / level)
+    usual = {apart: statistics.median(own) if own else 0.0 for apart, own in shares.items()}
+    if not usual[True]:
+        return {pair: own for pair, own in values.items() if not leaves.are_between_groups(pair)}
+    factor = (usual[False] or 1.0) / usual[True]
+    if not usual[False]:
+        # No control within a group: a leaf is then compared by its pairs between groups alone.
+        values = {pair: own for pair, own in values.items() if leaves.are_between_groups(pair)}
+    return {
+        pair: [factor * value for value in own] if leaves.are_between_groups(pair) else own
+        for pair, own in values.items()
+    }
 
 
 def _untold_leaves(known: Knowledge, doubted: Sequence[int]) -> None:
@@ -455,14 +484,19 @@ _OF_A_NODE = ("node", "rail", "gpu path")
 
 
 def _is_slow(each: _Met, met: Mapping[tuple[str, str], _Met]) -> bool:
-    """Return whether two groups are slow with each other in both kinds of rounds, by more than chance."""
+    """Return whether two groups are slow with each other in both kinds of rounds, by more than chance.
+
+    Where the routes of some groups collide, all values of these two groups are low. So what counts is how much the
+    means of other groups differ, and not only their values.
+    """
     for name in ("alone", "at_once"):
         values = getattr(each, name)
-        if len(values) < 2:
+        others = [getattr(other, name) for other in met.values() if other is not each and getattr(other, name)]
+        if len(values) < 2 or len(others) < 2:
             return False
-        others = [value for other in met.values() if other is not each for value in getattr(other, name)]
-        error = statistics.stdev(others) / math.sqrt(len(values)) if len(others) > 1 else math.inf
-        if statistics.fmean(values) > 1 - max(_PATH_SLOW, _PATH_ERRORS * error):
+        error = statistics.stdev(value for own in others for value in own) / math.sqrt(len(values))
+        spread = statistics.stdev(statistics.fmean(own) for own in others)
+        if statistics.fmean(values) > 1 - max(_PATH_SLOW, _PATH_ERRORS * error, _PATH_ERRORS * spread):
             return False
     return True
 

@@ -1,12 +1,14 @@
 """Who is named by a screening of a few nodes, word for word, and what it asks for."""
 
+from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
 from railyard.verdict.blame.node_pair_sample import findings
 from railyard.verdict.blame.screening.model import Budget, BudgetError, Network, Results, ScreeningVerdict, Settings
-from railyard.verdict.blame.screening.screen import advance
+from railyard.verdict.blame.screening.screen import advance, screen
 from railyard.verdict.blame.search.model import Layout, PairsError, Part, Step
 from railyard.verdict.wording import pair_search as search_words
 from railyard.verdict.wording import screening as screening_words
@@ -504,3 +506,32 @@ def test_pairs_of_two_groups_with_a_slow_link_do_not_clear_each_other() -> None:
     assert (step.named, step.cleared) == ((), ())
     asked = [one for one in step.unclear if " of 30.00 MB/s (50.0 %)" in one.reason]
     assert asked and all({member // PER_GROUP for member in one.members} == {2, 3} for one in asked)
+
+
+def links_between_groups(a: int, b: int) -> list[tuple[int, int, int]]:
+    """Return the links of a static route between two groups: one of four, and for a part of the pairs over a third."""
+    one, other = sorted((a // PER_GROUP, b // PER_GROUP))
+    cable, third = (7 * a + 3 * b) % 4, (a + 5 * b) % 6
+    stops = [one, third, other] if (a + b) % 3 == 0 and third not in (one, other) else [one, other]
+    return [(min(each), max(each), cable) for each in pairwise(stops)]
+
+
+def test_pairs_that_share_a_link_between_groups_are_not_named() -> None:
+    """Suspects are measured with others at the same time, over the same links in each repeat: nobody is at fault."""
+    asking = screen(dragonfly(True), Budget(400.0, 1.0))
+    step, steps = next(asking), 0
+    with pytest.raises(StopIteration) as end:
+        while True:
+            values: list[tuple[int, int, float]] = []
+            for each in step.rounds:
+                apart = {
+                    pair: links_between_groups(*pair) for pair in each if pair[0] // PER_GROUP != pair[1] // PER_GROUP
+                }
+                load = Counter(link for links in apart.values() for link in links)
+                for a, b in each:
+                    shared = max((load[link] for link in apart.get((a, b), ())), default=1)
+                    values += [(a, b, (48.0 if a // PER_LEAF == b // PER_LEAF else 44.0) / shared)] * step.repeats
+            steps += 1
+            step = asking.send(Results(values))
+    assert end.value.value.named == ()
+    assert steps > 3
