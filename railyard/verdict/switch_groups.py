@@ -406,8 +406,8 @@ def _fail_unmeasured(found: Assessment, sentence: str) -> Assessment:
     return fail_fabric(found, sentence, (), words.look_at_missing(), rule=2)
 
 
-#: More nodes, rails and pairs than this, and than one for so many nodes, are hardly slow at once. If a file alone states
-#: the leaf switches, pairs that share up-links unnoticed look slow alone.
+#: More nodes, rails and pairs than this, and than one for so many nodes, are hardly slow at once. Where a file alone
+#: states the leaf switches, pairs that share up-links unnoticed look slow.
 _MOST_SUSPECTS, _MOST_OF = 4, 8
 
 

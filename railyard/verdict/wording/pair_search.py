@@ -315,8 +315,8 @@ def carried(found: Ranges, unit: str) -> str:
 def messages(found: Ranges, size: int) -> str:
     """Return how many messages per second pairs of each phase sent, in millions."""
     return (
-        f"million messages of {size} B per second and pair: {_phases(found)}; nothing bounds them, so leaf switches are "
-        "only compared with one another"
+        f"million messages of {size} B per second and pair: {_phases(found)}; nothing bounds them, so leaf switches "
+        "are only compared with one another"
     )
 
 

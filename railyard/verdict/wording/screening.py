@@ -343,6 +343,21 @@ def not_one_by_one(reason: str, was_measured: bool) -> str:
     return f"{reason}; the budget has no room to measure it while all others rest, and others may share its links"
 
 
+def like_good_leaves(reason: str, lowest: float) -> str:
+    """Return why a leaf is not named: two good leaves give each other only this share of the usual (``lowest``)."""
+    return f"{reason}; two good leaves give each other as little ({percent(lowest)}), so it may be routes that collide"
+
+
+def only_between_groups(reason: str) -> str:
+    """Return why a leaf that is slow with other groups is not named where routes collide."""
+    return f"{reason}; whole leaves share links between groups here, so nothing tells this leaf from unlucky routes"
+
+
+def slow_between_groups(reason: str) -> str:
+    """Return why no up-link is named for a slow path between two groups."""
+    return f"{reason}; its leaves are of two groups, so nothing tells up-links from links between groups"
+
+
 def why_sample(leaves_known: bool) -> str:
     """Return what the first sample has."""
     if leaves_known:

@@ -224,10 +224,9 @@ def _measure_one_by_one(known: Knowledge, paths: Paths) -> Steps:
     Suspects were measured with others of other groups. But a route may lead over a third group, and over the same links
     as another one in each repeat.
     """
-    leaves = known.leaves
-    shown = [one for one in known.answered.named if one.kind == "pair" and leaves.are_between_groups(one.members)]
-    routes = [route for each in paths.routes.values() for route in each if leaves.are_between_groups(route.pair)]
-    pairs = list(dict.fromkeys([(one.members[0], one.members[1]) for one in shown] + [one.pair for one in routes]))
+    between = known.leaves.are_between_groups
+    shown = [one for one in known.answered.named if one.kind == "pair" and between(one.members)]
+    pairs = list(dict.fromkeys((one.members[0], one.members[1]) for one in shown))
     room = known.rest - known.reserve
     slow: dict[Pair, bool] = {}
     if pairs and room > 0:
@@ -239,8 +238,14 @@ def _measure_one_by_one(known: Knowledge, paths: Paths) -> Steps:
         if not found:
             known.answered.named.remove(one)
             known.answered.unclear.append(replace(one, reason=words.not_one_by_one(one.reason, found is not None)))
-    for key, each in list(paths.routes.items()):
-        paths.routes[key] = [one for one in each if one not in routes or slow.get(one.pair)]
+    # Slow paths between groups show no up-link of a leaf: the links between groups are there, too.
+    for key, routes in list(paths.routes.items()):
+        for route in routes:
+            if between(route.pair):
+                why = words.slow_between_groups(route.words)
+                open_ = Suspect("pair", route.pair, route.share, route.expected, why, values=route.values)
+                known.answered.unclear.append(open_)
+        paths.routes[key] = [route for route in routes if not between(route.pair)]
         if not paths.routes[key]:
             del paths.routes[key]
 

@@ -21,7 +21,7 @@ import numpy as np
 from railyard.verdict.blame.screening.knowledge import Given, Knowledge
 from railyard.verdict.blame.screening.model import Network, Suspect
 from railyard.verdict.blame.screening.promise import up_link_uses
-from railyard.verdict.blame.screening.suspects import Good, Route, SampleView, leaf_bound
+from railyard.verdict.blame.screening.suspects import COLLIDED, Good, Route, SampleView, leaf_bound
 from railyard.verdict.blame.screening.values import Leaves, Rows, join_rows, shift_partners
 from railyard.verdict.blame.search import sides
 from railyard.verdict.blame.search.model import Layout, Packing, Pair, Round, Step
@@ -30,6 +30,8 @@ from railyard.verdict.wording import screening as words
 
 #: At most this many pairs of good leaves measure with one another as a control.
 CONTROLS = 40
+#: Where groups are known, a leaf is named if it gives less than this share of what the worst two good leaves give.
+_BELOW_ALL = 0.9
 #: Rounds in which each leaf meets another leaf of its group: with more of them, collisions of routes average out.
 _ROUNDS = 4
 
@@ -107,12 +109,35 @@ def _judged_leaves(known: Knowledge, bouts: dict[tuple[str, str], list[Round]], 
         return
     apart, slow_from = 1 - leaf_bound(known.sample_view), known.settings.leaf_slow
     judged = sides.judge(known.leaves.layout, known.levels, made, values, inside, slow_from, apart)
+    lowest = _lowest_control(known, [bout for bout in made if bout.one not in doubted], values)
     for name, (state, found) in zip(inside, judged, strict=True):
         count = sum(len(bout.rounds) for bout in made if bout.one == name)
+        if state == "named" and found.share >= _BELOW_ALL * lowest:
+            state, found = "unclear", replace(found, reason=words.like_good_leaves(found.reason, lowest))
         known.answered.add(
             state, [Suspect("leaf", found.members, found.share, found.expected, found.reason, None, (name,), count)]
         )
     _untold_leaves(known, [leaf for leaf in known.sample_view.leaves if known.leaves.names[leaf] not in doubted])
+
+
+def _lowest_control(known: Knowledge, made: Sequence[Bout], values: Mapping[Pair, Sequence[float]]) -> float:
+    """Return what the worst two good leaves give each other as a share of their median, infinite without groups.
+
+    Static routes between groups may lead all nodes of two leaves over one link of several.
+    """
+    if known.levels.apart is None:
+        return math.inf
+    layout = known.leaves.layout
+    means = [
+        statistics.fmean(
+            statistics.median(values[pair]) / known.levels.level(layout, *pair).value
+            for each in bout.rounds
+            for pair in each
+        )
+        for bout in made
+    ]
+    usual = statistics.median(means)
+    return min(means) / usual if usual else 0.0
 
 
 def _as_controls(
@@ -185,6 +210,8 @@ def in_place_of_leaves(known: Knowledge, within: Mapping[int, float]) -> list[Su
     """Return the named suspects, with a group in the place of its leaves where all are named and good within it.
 
     A leaf that is good within its group while others of the group are good everywhere stays named, with that reason.
+    But where pairs of whole leaves share links between groups, a leaf may be unlucky: then only what is slow within its
+    group, too, shows a leaf. Others are undecided.
     """
     by_name = _named_leaves(known)
     good = {leaf: share for leaf, share in within.items() if share >= INSIDE_GOOD}
@@ -198,7 +225,22 @@ def in_place_of_leaves(known: Knowledge, within: Mapping[int, float]) -> list[Su
         else:
             for leaf, one in zip(slow, suspects, strict=True):
                 replaced[one.leaves[0]] = replace(one, reason=words.good_within_group(one.reason, good[leaf]))
-    return [replaced.get(one.leaves[0], one) if one.kind == "leaf" else one for one in known.answered.named]
+    named = [replaced.get(one.leaves[0], one) if one.kind == "leaf" else one for one in known.answered.named]
+    if not _share_links_between_groups(known):
+        return named
+    # With no good leaf in its group, a leaf was only measured with others that are in doubt.
+    partners = {leaf for own in _leaves_by_group(known) if not set(own) <= within.keys() for leaf in own}
+    slow_within = {known.leaves.names[leaf] for leaf in partners & within.keys() if within[leaf] < INSIDE_GOOD}
+    open_ = [one for one in named if one.kind == "leaf" and one.leaves[0] not in slow_within]
+    known.answered.unclear += [replace(one, reason=words.only_between_groups(one.reason)) for one in open_]
+    return [one for one in named if one not in open_]
+
+
+def _share_links_between_groups(known: Knowledge) -> bool:
+    """Return whether most pairs of whole leaves of two groups give less than a pair alone."""
+    found = known.sample_view
+    crowded = known.leaves.are_apart(found.rows.a, found.rows.b) & (found.rows.crowd > 1)
+    return bool(crowded.any() and np.median(found.share[crowded]) < COLLIDED)
 
 
 def _named_leaves(known: Knowledge) -> dict[str, Suspect]:
