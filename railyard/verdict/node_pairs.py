@@ -532,18 +532,18 @@ def _fail(found: Assessment, findings: Findings, came: ScreeningProgress) -> Ass
 
 
 def fail_fabric(
-    found: Assessment, sentence: str, suspects: tuple[Suspect, ...], next_look: str, *remarks: str
+    found: Assessment, sentence: str, suspects: tuple[Suspect, ...], next_look: str, *remarks: str, rule: int = 5
 ) -> Assessment:
-    """Return a run that met its references as failed by rule 5, for what else its pairs of nodes show."""
-    judged = found.verdict
-    own = fail_rule(5, sentence, "fabric", next_look)
+    """Return a run that met its references as failed by a rule, for what else its pairs of nodes show."""
+    judged, number = found.verdict, rule
+    own = fail_rule(number, sentence, "fabric", next_look)
     said = replace(
         judged,
         state="fail",
         sentence=sentence,
-        rule=5,
+        rule=number,
         fault="fabric",
-        rules=tuple(own if rule.rule == 5 else rule for rule in judged.rules),
+        rules=tuple(own if each.rule == number else each for each in judged.rules),
         suspects=suspects,
         look_at=next_look,
         remarks=(*remarks, words.by_references_alone(judged.sentence), *judged.remarks),

@@ -304,6 +304,11 @@ def _nominal_gbit_s(fabric: Fabric) -> float | None:
     return None if lanes is None or speed is None else rate_gbit_s(f"{lanes}X", speed)
 
 
+#: How sure it is which node is where: the system's file and the scheduler contradict each other, the file alone states
+#: it, or the scheduler states it in the job.
+Certainty = Literal["contradicted", "stated", "confirmed"]
+
+
 @dataclass(frozen=True, slots=True)
 class SwitchesKnown:
     """What is known of the switches of a run: who is where, how many up-links a leaf switch has, and their bound.
@@ -315,6 +320,14 @@ class SwitchesKnown:
     up_links: int | None = None
     bound: UpLinks | None = None
     remarks: tuple[str, ...] = ()
+    certainty: Certainty = "stated"
+
+
+def certainty_of(live: PlacesInJob) -> Certainty:
+    """Return how sure the places of a job are."""
+    if live.contradiction is not None:
+        return "contradicted"
+    return "confirmed" if live.is_live or live.agrees else "stated"
 
 
 def say_places(live: PlacesInJob) -> tuple[str, ...]:
@@ -338,35 +351,77 @@ def with_switch_groups(
 ) -> Assessment:
     """Return the assessment of the rounds of a plan: who is slow by their screening, the figures, and their bound.
 
-    ``messages`` is the table of short messages over the same rounds; None if there is none. An assessment whose table
-    cannot be read is returned as it is: a rule says so.
+    ``messages`` is the table of short messages over the same rounds; None if there is none. What was planned and gave
+    no value fails. An assessment whose table cannot be read is returned as it is: a rule says so.
     """
     screened = with_screening(found, sampled, known.places, known.up_links)
     table = next(iter(found.pair_tables), None)
     if table is None or (found.verdict.fails and not found.verdict.misses_reference):
         return screened
+    size, small = (None if each is None else each.context.get("size") for each in (table, messages))
+    if not isinstance(small, int) or small < 1:
+        messages = None
     try:
         network = network_of(hosts_of(table), known.places, None)
+        planned = sum(map(len, plan(network).rounds))
         streams = phases(table, network)
         short = {} if messages is None else phases(messages, network)
     except ValueError as error:
-        return with_remark(screened, words.no_phases(str(error)))
-    size = table.context.get("size")
-    small = None if messages is None else messages.context.get("size")
+        return _fail_unmeasured(screened, words.no_phases(str(error)))
     figures = [*_figures(streams, "", 1.0, "MB/s", size if isinstance(size, int) else None)]
-    if isinstance(small, int):
+    if messages is not None and isinstance(small, int):
         figures += _figures(short, "messages_", 1e6 / small, "1/s", small)
     judged = replace(screened, figures=(*screened.figures, *figures))
     judged = _judge_bound(judged, streams, known.bound)
     judged = _judge_messages(judged, short)
+    judged = _judge_missing(judged, planned, table, messages)
+    judged = _name_nobody(judged, known.certainty, len(network.layout.nodes))
     said = [words.carried([(phase, _range(phase, streams)) for phase in streams], "MB/s")]
-    if isinstance(small, int):
+    if messages is not None and isinstance(small, int):
         said.append(words.messages([(phase, _range(phase, short, 1 / small)) for phase in short], small))
-    else:
-        said.append(words.no_messages())
     for remark in (*said, *known.remarks):
         judged = with_remark(judged, remark)
     return judged
+
+
+def _judge_missing(found: Assessment, planned: int, table: Table, messages: Table | None) -> Assessment:
+    """Return the assessment as failed if a pair of the plan gave no stream or no messages; ``planned`` is their number.
+
+    Such a pair is in no mean and in no comparison, so a leaf switch that carries nothing would be in none either.
+    """
+    said = [words.no_messages()] if messages is None else []
+    for launch, each in (("streams", table), ("short messages", messages)):
+        pairs = pairs_of(each) if each is not None else ()
+        if each is not None and len(pairs) < planned:
+            said.append(words.few_pairs(launch, len(pairs), planned))
+        silent = [f"{pair.first}-{pair.second}" for pair in pairs if not pair.slower_mb_s > 0]
+        if silent:
+            said.append(words.pairs_without_value(launch, silent, len(pairs)))
+    return _fail_unmeasured(found, "; ".join(said)) if said else found
+
+
+def _fail_unmeasured(found: Assessment, sentence: str) -> Assessment:
+    if found.verdict.fails:
+        return with_remark(found, sentence)
+    return fail_fabric(found, sentence, (), words.look_at_missing(), rule=2)
+
+
+#: More nodes, rails and pairs than this, and than one for so many nodes, are hardly slow at once. Where a file alone
+#: states the leaf switches, pairs that share up-links unnoticed look slow.
+_MOST_SUSPECTS, _MOST_OF = 4, 8
+
+
+def _name_nobody(found: Assessment, certainty: Certainty, nodes: int) -> Assessment:
+    """Return the assessment with all suspects open if a healthy node may look slow, at a leaf switch it is not at."""
+    suspects = found.verdict.suspects
+    alone = [one for one in suspects if one.confidence != "open" and one.kind in ("node", "rail", "pair")]
+    many = certainty == "stated" and len(alone) > max(_MOST_SUSPECTS, nodes // _MOST_OF)
+    if not suspects or not (many or certainty == "contradicted"):
+        return found
+    opened = tuple(replace(one, confidence="open") for one in suspects)
+    verdict = replace(found.verdict, suspects=opened, look_at=words.look_at_places())
+    found = replace(found, inputs=replace(found.inputs, suspects=opened), verdict=verdict)
+    return with_remark(found, words.uncertain_places(len(alone), certainty == "contradicted"))
 
 
 def _range(phase: Phase, flows: Phases, factor: float = 1.0) -> tuple[float, float]:
@@ -424,18 +479,22 @@ _SLOW_MESSAGES, _GOOD_WITHIN, _FEWEST = 0.8, 0.9, 4
 
 def _judge_messages(found: Assessment, short: Phases) -> Assessment:
     """Return the assessment as failed if a leaf switch sends fewer messages to others than other leaf switches do."""
-    slow = slow_messages(short)
-    if not slow or found.verdict.fails:
+    slow, everywhere = slow_messages(short), slow_messages(short, is_slow_within=True)
+    if not (slow or everywhere) or found.verdict.fails:
         return found
     reasons = {leaf: words.slow_messages(leaf, share) for leaf, share in slow.items()}
+    open_ = {leaf: words.slow_messages_within(leaf, share) for leaf, share in everywhere.items()}
     suspects = tuple(Suspect("leaf", reason, None, None, leaf, (), "shown") for leaf, reason in reasons.items())
-    return fail_fabric(found, "; ".join(reasons.values()), suspects, look_at_switches(list(reasons), ()))
+    suspects += tuple(Suspect("leaf", reason, None, None, leaf, (), "open") for leaf, reason in open_.items())
+    every = {**reasons, **open_}
+    return fail_fabric(found, "; ".join(every.values()), suspects, look_at_switches(list(every), ()))
 
 
-def slow_messages(short: Phases) -> dict[str, float]:
+def slow_messages(short: Phases, *, is_slow_within: bool = False) -> dict[str, float]:
     """Return the leaf switches that send fewer messages to others than others do, with their best share of the usual.
 
-    One that is as slow within is not among them: its nodes are slow, or all that they share.
+    One that is as slow within is not among them: its nodes are slow, or all that they share. Those are the ones that
+    ``is_slow_within`` asks for.
     """
     shares: dict[str, dict[Phase, float]] = {}
     for phase, flows in short.items():
@@ -452,5 +511,5 @@ def slow_messages(short: Phases) -> dict[str, float]:
         if len(far) >= _FEWEST
         and len(values) > 1
         and max(values) < _SLOW_MESSAGES
-        and shares[leaf].get("within", 0.0) >= _GOOD_WITHIN
+        and (shares[leaf].get("within", 0.0) < _GOOD_WITHIN) == is_slow_within
     }

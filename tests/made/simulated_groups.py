@@ -1,6 +1,6 @@
 """A fat tree and a dragonfly of 64 nodes that measure the rounds of switch groups: values both ways, faults planted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from railyard.verdict.blame.search.model import Pair, Round
 from railyard.verdict.node_pairs import SampleOrigin
 from railyard.verdict.switch_groups import (
     SwitchesKnown,
+    certainty_of,
     plan,
     say_places,
     short_messages,
@@ -94,9 +95,12 @@ class Dragonfly:
         return out
 
 
-def made_site_of(folder: Path, kind: str, stated: str = "") -> Site:
-    """Return the site of such a network; ``stated`` are more lines of its fabric, such as its up-links."""
-    shape = SHAPES[kind]
+def made_site_of(folder: Path, kind: str, stated: str = "", wrong: Shape | None = None) -> Site:
+    """Return the site of such a network; ``stated`` are more lines of its fabric, such as its up-links.
+
+    ``wrong`` has the leaf switches that its file states, if these are not those of the network.
+    """
+    shape = wrong or SHAPES[kind]
     made_site(folder, shape)
     file = folder / "systems" / "large.yaml"
     if kind == DRAGONFLY:
@@ -124,16 +128,20 @@ class Played:
 
 def play(
     folder: Path, kind: str, sick: Sick | None = None, *, seed: int = 1, noise: Noise | None = None,
-    stated: str = "", live: str = "",
+    stated: str = "", live: str = "", edit: Callable[[str], str] = str, short: Callable[[str], str] = str,
+    wrong: Shape | None = None,
 ) -> Played:  # fmt: skip
-    """Return what all the steps of a run give: plan, rounds, what the screening asks for, short messages, verdict."""
-    site, network = made_site_of(folder, kind, stated), Measured(kind, sick or Sick(), seed, noise or QUIET)
+    """Return what all the steps of a run give: plan, rounds, what the screening asks for, short messages, verdict.
+
+    ``edit`` and ``short`` change the outputs of all streams, and that of short messages, as a fault would.
+    """
+    site, network = made_site_of(folder, kind, stated, wrong), Measured(kind, sick or Sick(), seed, noise or QUIET)
     names, fabric = SHAPES[kind].names, site.system.fabrics["ndr"]
     stated_places = places_of(folder, site.system, "ndr", fabric.rails)
     inside = places_in_job(stated_places, live, "live-switches.txt", names)
     known = network_of(names, inside.places, None, (), fabric.up_links)
     budget, first = Budget(190.0, 1.0), plan(known)
-    texts = [network.output("groups", first.rounds)]
+    texts = [edit(network.output("groups", first.rounds))]
     steps = [("groups", len(first.rounds))]
     while True:
         tables = [parse(text).tables[0] for text in texts]
@@ -142,7 +150,7 @@ def play(
             break
         rounds = step.rounds * step.repeats
         steps.append((step.name, len(rounds)))
-        texts.append(network.output("sample" if step.name == "sample" else "alone", rounds))
+        texts.append(edit(network.output("sample" if step.name == "sample" else "alone", rounds)))
     case = case_of(
         site, "pairs/groups", stack="openmpi", rails=1, fabric="ndr", check="SwitchGroups", window=WINDOW,
         launch={"nodes": names}, time_limit_s=900,
@@ -152,8 +160,8 @@ def play(
     limit = fabric.limit(1, 1)
     bound = stated_up_links(fabric, "ndr", fabric.rails, None if limit is None else limit.value_mb_s)
     origin = SampleOrigin("switch groups", budget, planned_here=False)
-    switches = SwitchesKnown(inside.places, fabric.up_links, bound, say_places(inside))
-    messages = short_messages(network.output("groups", first.rounds, 8))
+    switches = SwitchesKnown(inside.places, fabric.up_links, bound, say_places(inside), certainty_of(inside))
+    messages = short_messages(short(network.output("groups", first.rounds, 8)))
     return Played(with_switch_groups(found, origin, switches, messages), tuple(steps))
 
 

@@ -1,5 +1,6 @@
 """What switches carry, on a simulated fat tree and a dragonfly of 64 nodes: from the plan to the verdict."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from railyard.verdict.switch_groups import (
     slow_messages,
     stated_up_links,
 )
+from tests.made.large_cluster import Shape
 from tests.made.simulated_groups import DRAGONFLY, FAT_TREE, SHAPES, Measured, Sick, made_site_of, play
 
 HALF = "    up_links: 4\n"
@@ -227,3 +229,82 @@ def test_a_slower_up_link_is_named_by_its_cable_where_the_fabric_was_read(tmp_pa
     bound, _ = find_up_links(kept(links), places, fabric, "ndr", fabric.rails, 40_000.0)
     assert bound is not None
     assert bound.source.startswith("9 up-links for 8 nodes")
+
+
+def without_values(of: Callable[[int, int], bool]) -> Callable[[str], str]:
+    """Return what gives some pairs of an output, by their nodes, 0 MB/s both ways."""
+
+    def edit(text: str) -> str:
+        rows = [line.split() for line in text.splitlines()]
+        return "".join(
+            " ".join([*row[:3], "0.00", "0.00", row[5]] if row[0] != "#" and of(int(row[1]), int(row[2])) else row)
+            + "\n"
+            for row in rows
+        )
+
+    return edit
+
+
+def without_rounds(text: str) -> str:
+    """Return an output that ends well after its 30th round."""
+    rows = [line for line in text.splitlines() if line[0] != "#"]
+    kept = [line for line in rows if int(line.split()[0]) <= 30]
+    head = [line for line in text.splitlines() if line[0] == "#"][:-1]
+    return "\n".join([*head, *kept, f"# end: {len(kept)} pairs", ""])
+
+
+#: Case: what changes all streams, and short messages; what the verdict says.
+UNMEASURED: dict[str, tuple[Callable[[str], str], Callable[[str], str], str]] = {
+    "no short messages": (str, lambda text: text[: len(text) // 2], "messages per second were not measured: "),
+    "half of the short messages": (str, without_rounds, "short messages: 480 of 656 pairs of the plan were measured"),
+    "half of the streams": (without_rounds, str, "streams: 480 of 656 pairs of the plan were measured, expected all"),
+    "a leaf switch that is cut off": (
+        without_values(lambda a, b: (a // 8 == 2) != (b // 8 == 2)), str, " of 656 pairs gave nothing, expected more ",
+    ),
+    "short messages of a node": (
+        str, without_values(lambda a, b: 20 in (a, b)), "20 of 656 pairs gave nothing, expected more than 0: n0019",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", UNMEASURED)
+def test_what_was_planned_and_gave_no_value_fails(case: str, tmp_path: Path) -> None:
+    edit, short, said = UNMEASURED[case]
+    played = play(tmp_path, FAT_TREE, stated=HALF, edit=edit, short=short)
+    assert (played.found.verdict.state, played.found.verdict.rule, played.blamed) == ("fail", 2, [])
+    assert said in played.found.verdict.sentence
+
+
+def test_a_leaf_switch_that_sends_few_messages_within_itself_too_is_open(tmp_path: Path) -> None:
+    def halve(text: str) -> str:
+        rows = [line.split() for line in text.splitlines()]
+        hit = [row[0] != "#" and 2 in (int(row[1]) // 8, int(row[2]) // 8) for row in rows]
+        halved = [[*row[:3], "9.00", "9.00", row[5]] if own else row for row, own in zip(rows, hit, strict=True)]
+        return "".join(f"{' '.join(row)}\n" for row in halved)
+
+    found = play(tmp_path, FAT_TREE, stated=HALF, short=halve).found
+    assert (found.verdict.state, found.verdict.rule) == ("fail", 5)
+    assert [(one.part, one.confidence) for one in found.verdict.suspects] == [("leaf003", "open")]
+    assert "and no more within itself: nothing tells its nodes from what they share" in found.verdict.sentence
+
+
+def test_nobody_is_named_where_the_scheduler_contradicts_the_file(tmp_path: Path) -> None:
+    """Pairs of one stated leaf switch are measured at the same time, but these are of four: their up-links are busy."""
+    live = "SwitchName=a Level=0 Nodes=n[0001-0032]\nSwitchName=b Level=0 Nodes=n[0033-0064]\n"
+    played = play(tmp_path, FAT_TREE, stated=HALF, live=live)
+    assert (played.found.verdict.state, played.blamed) == ("fail", [])
+    assert played.found.verdict.suspects
+    assert "contradict each other about the leaf switches, so nothing tells which of these" in played.found.verdict.text
+    assert (played.found.verdict.look_at or "").startswith("leaf_switches of the system's file")
+
+
+def test_nobody_is_named_where_many_look_slow_and_the_file_alone_says_where_they_are(tmp_path: Path) -> None:
+    """The file has four leaf switches where the network has eight."""
+    played = play(tmp_path, FAT_TREE, stated=HALF, wrong=Shape(64, rails=1, leaf=16))
+    assert (played.found.verdict.state, played.blamed) == ("fail", [])
+    assert "at once are more likely if leaf_switches of the system's file are not those" in played.found.verdict.text
+
+
+def test_nodes_without_a_leaf_switch_are_measured_while_no_up_link_is_busy(tmp_path: Path) -> None:
+    played = play(tmp_path, FAT_TREE, stated=HALF, wrong=Shape(56, rails=1, leaf=8))
+    assert (played.found.verdict.state, played.blamed) == ("report-only", [])

@@ -403,5 +403,6 @@ class SwitchGroupsProber:
         live = topology.places_in_job(self.places, self.live, probe_job.LIVE_SWITCHES, found.case.launch.nodes)
         bound, remarks = self.up_links_of(live.places)
         said = (*switch_groups.say_places(live), *remarks)
-        known = switch_groups.SwitchesKnown(live.places, self.up_links, bound, said)
+        certainty = switch_groups.certainty_of(live)
+        known = switch_groups.SwitchesKnown(live.places, self.up_links, bound, said, certainty)
         return switch_groups.with_switch_groups(found, self.sampled, known, switch_groups.short_messages(self.messages))

@@ -314,12 +314,56 @@ def carried(found: Ranges, unit: str) -> str:
 
 def messages(found: Ranges, size: int) -> str:
     """Return how many messages per second pairs of each phase sent, in millions."""
-    return f"million messages of {size} B per second and pair: {_phases(found)}"
+    return (
+        f"million messages of {size} B per second and pair: {_phases(found)}; nothing bounds them, so leaf switches "
+        "are only compared with one another"
+    )
 
 
 def no_messages() -> str:
     """Return that messages per second were not measured."""
     return "messages per second were not measured: the second launch gave no whole table"
+
+
+def few_pairs(launch: str, measured: int, planned: int) -> str:
+    """Return that a launch did not measure all pairs of the plan."""
+    return f"{launch}: {measured} of {planned} pairs of the plan were measured, expected all"
+
+
+def pairs_without_value(launch: str, pairs: Sequence[str], measured: int) -> str:
+    """Return which pairs of a launch gave nothing."""
+    more = f" and {len(pairs) - 3} more" if len(pairs) > 3 else ""
+    return (
+        f"{launch}: {len(pairs)} of {measured} pairs gave nothing, expected more than 0: {', '.join(pairs[:3])}{more}"
+    )
+
+
+def look_at_missing() -> str:
+    """Return what to look at if not all that was planned gave a value."""
+    return "the output of both launches: where each ends, and what the nodes of these pairs have in common"
+
+
+def slow_messages_within(leaf: str, share: float) -> str:
+    """Return a leaf switch that sends few messages everywhere, also within itself."""
+    return (
+        f"{leaf} sends at best {percent(share)} of the messages per second that other leaf switches send one another, "
+        "and no more within itself: nothing tells its nodes from what they share"
+    )
+
+
+def uncertain_places(suspects: int, is_contradicted: bool) -> str:
+    """Return why suspects are not named if nobody knows which node is where."""
+    why = (
+        "the system's file and the scheduler contradict each other about the leaf switches"
+        if is_contradicted
+        else f"{suspects} at once are more likely if leaf_switches of the system's file are not those of the network"
+    )
+    return f"{why}, so nothing tells which of these is at fault"
+
+
+def look_at_places() -> str:
+    """Return what to look at if it is not certain which node is at which leaf switch."""
+    return "leaf_switches of the system's file, and the scheduler's topology: correct what is wrong, and run again"
 
 
 def no_phases(why: str) -> str:

@@ -331,6 +331,33 @@ def why_again(pairs: int, again: int, at_once: int) -> str:
     return f"{pairs} pairs were slow once: {again} again, {at_once} of a leaf at once"
 
 
+def why_one_by_one(pairs: int) -> str:
+    """Return why slow pairs between groups are measured again."""
+    return f"{pairs} slow pairs between groups, one by one: two pairs may share a link even in other groups"
+
+
+def not_one_by_one(reason: str, was_measured: bool) -> str:
+    """Return why a slow pair between groups is not named."""
+    if was_measured:
+        return f"{reason}; while all others rested it was good, so other pairs share its links: nothing tells which"
+    return f"{reason}; the budget has no room to measure it while all others rest, and others may share its links"
+
+
+def like_good_leaves(reason: str, lowest: float) -> str:
+    """Return why a leaf is not named: two good leaves give each other only this share of the usual (``lowest``)."""
+    return f"{reason}; two good leaves give each other as little ({percent(lowest)}), so it may be routes that collide"
+
+
+def only_between_groups(reason: str) -> str:
+    """Return why a leaf that is slow with other groups is not named where routes collide."""
+    return f"{reason}; whole leaves share links between groups here, so nothing tells this leaf from unlucky routes"
+
+
+def slow_between_groups(reason: str) -> str:
+    """Return why no up-link is named for a slow path between two groups."""
+    return f"{reason}; its leaves are of two groups, so nothing tells up-links from links between groups"
+
+
 def why_sample(leaves_known: bool) -> str:
     """Return what the first sample has."""
     if leaves_known:

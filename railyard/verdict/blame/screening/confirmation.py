@@ -158,6 +158,8 @@ def _still_slow(known: Knowledge, pairs: Iterable[tuple[float, Pair]], rows: Row
     return sorted(kept)
 
 
+#: How often a slow pair between groups is measured while all other nodes rest: its best value counts.
+_ONE_BY_ONE = 5
 #: What one rail alone gave, for each of them.
 ByPart = Mapping[Part, tuple[SinglePairs, Mapping[Pair, Sequence[float]]]]
 
@@ -212,7 +214,40 @@ def suspects(known: Knowledge, turns: int = 2) -> Steps:
         open_pairs = [pair for pair in open_pairs if not {int(ends[node]) for node in pair} & settled]
         if not open_nodes and not open_pairs:
             break
+    yield from _measure_one_by_one(known, paths)
     yield from _up_links(known, paths, open_pairs)
+
+
+def _measure_one_by_one(known: Knowledge, paths: Paths) -> Steps:
+    """Measure each slow pair between two groups again while all other nodes rest; one that is good then is not named.
+
+    Suspects were measured with others of other groups. But a route may lead over a third group, and over the same links
+    as another one in each repeat.
+    """
+    between = known.leaves.are_between_groups
+    shown = [one for one in known.answered.named if one.kind == "pair" and between(one.members)]
+    pairs = list(dict.fromkeys((one.members[0], one.members[1]) for one in shown))
+    room = known.rest - known.reserve
+    slow: dict[Pair, bool] = {}
+    if pairs and room > 0:
+        repeats = max(1, min(_ONE_BY_ONE, room // len(pairs)))
+        step = Step("again", tuple((pair,) for pair in pairs[:room]), repeats, words.why_one_by_one(len(pairs)))
+        slow = _slow_streams(known, (yield from known.ask(step)))
+    for one in shown:
+        found = slow.get((one.members[0], one.members[1]))
+        if not found:
+            known.answered.named.remove(one)
+            known.answered.unclear.append(replace(one, reason=words.not_one_by_one(one.reason, found is not None)))
+    # Slow paths between groups show no up-link of a leaf: the links between groups are there, too.
+    for key, routes in list(paths.routes.items()):
+        for route in routes:
+            if between(route.pair):
+                why = words.slow_between_groups(route.words)
+                open_ = Suspect("pair", route.pair, route.share, route.expected, why, values=route.values)
+                known.answered.unclear.append(open_)
+        paths.routes[key] = [route for route in routes if not between(route.pair)]
+        if not paths.routes[key]:
+            del paths.routes[key]
 
 
 def parts_of_nodes(known: Knowledge) -> Steps:

@@ -26,7 +26,7 @@ from railyard.verdict.wording import screening as words
 _USUAL = Settings()
 #: The most steps of a screening, besides one for each part of a node: two samples, the leaves, slow pairs again three
 #: times, suspects twice with the pairs of cleared suspects after each time, and two traces of up-links. If groups are
-#: known, one more measures leaves within their group.
+#: known, one more measures leaves within their group, and one more slow pairs between groups one by one.
 STEPS = 12
 _NOBODY: Mapping[int, str] = {}
 
@@ -70,7 +70,7 @@ def screen(
     """
     leaves = leaves_of(network.layout)
     parts = len(network.rails) + len(network.gpus)
-    steps = STEPS + bool(network.layout.groups) + (parts if parts > 1 else 0)
+    steps = STEPS + 2 * bool(network.layout.groups) + (parts if parts > 1 else 0)
     rounds = budget.rounds(steps)
     if first is None and rounds < LEAST:
         raise BudgetError(_too_small(budget, steps))

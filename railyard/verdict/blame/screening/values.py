@@ -46,10 +46,23 @@ class Leaves:
         apart: Bools = self.of[a] != self.of[b]
         return apart
 
+    def are_between_groups(self, members: Sequence[int]) -> bool:
+        """Return whether these nodes are of several groups."""
+        return len({int(self.groups[node]) for node in members}) > 1
+
     def needs(self, pair: Pair) -> tuple[int, ...]:
-        """Return what a pair across leaves needs for itself besides its nodes: the up-links of both leaves."""
+        """Return what a pair across leaves needs for itself besides its nodes: the up-links of both leaves.
+
+        A pair between two groups needs the links of both groups, too: two pairs of four leaves may share such a link. A
+        node without a known leaf may be at any leaf, so a pair with it needs the up-links of all.
+        """
         one, other = (int(self.of[node]) for node in pair)
-        return () if one == other else (len(self.of) + one, len(self.of) + other)
+        if one == other:
+            return ()
+        first, count = len(self.of), len(self.names)
+        every = range(count) if not set(pair).isdisjoint(self.loose) else ()
+        apart = [count + int(self.groups[node]) for node in pair] if self.are_between_groups(pair) else ()
+        return tuple(first + need for need in (one, other, *apart, *every))
 
 
 @dataclass(frozen=True, slots=True)

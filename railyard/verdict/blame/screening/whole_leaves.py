@@ -21,7 +21,7 @@ import numpy as np
 from railyard.verdict.blame.screening.knowledge import Given, Knowledge
 from railyard.verdict.blame.screening.model import Network, Suspect
 from railyard.verdict.blame.screening.promise import up_link_uses
-from railyard.verdict.blame.screening.suspects import Good, Route, SampleView, leaf_bound
+from railyard.verdict.blame.screening.suspects import COLLIDED, Good, Route, SampleView, leaf_bound
 from railyard.verdict.blame.screening.values import Leaves, Rows, join_rows, shift_partners
 from railyard.verdict.blame.search import sides
 from railyard.verdict.blame.search.model import Layout, Packing, Pair, Round, Step
@@ -30,6 +30,8 @@ from railyard.verdict.wording import screening as words
 
 #: At most this many pairs of good leaves measure with one another as a control.
 CONTROLS = 40
+#: Where groups are known, a leaf is named if it gives less than this share of what the worst two good leaves give.
+_BELOW_ALL = 0.9
 #: Rounds in which each leaf meets another leaf of its group: with more of them, collisions of routes average out.
 _ROUNDS = 4
 
@@ -90,7 +92,7 @@ def _rotate(good: Sequence[int], number: int) -> list[int]:
 
 
 def _judged_leaves(known: Knowledge, bouts: dict[tuple[str, str], list[Round]], rows: Rows) -> None:
-    values = known.lists(rows)
+    values = _as_controls(known, known.lists(rows), bouts)
     made = []
     for (one, other), own in bouts.items():
         kept = tuple(tuple(pair for pair in each if pair in values) for each in own)
@@ -107,12 +109,64 @@ def _judged_leaves(known: Knowledge, bouts: dict[tuple[str, str], list[Round]], 
         return
     apart, slow_from = 1 - leaf_bound(known.sample_view), known.settings.leaf_slow
     judged = sides.judge(known.leaves.layout, known.levels, made, values, inside, slow_from, apart)
+    lowest = _lowest_control(known, [bout for bout in made if bout.one not in doubted], values)
     for name, (state, found) in zip(inside, judged, strict=True):
         count = sum(len(bout.rounds) for bout in made if bout.one == name)
+        if state == "named" and found.share >= _BELOW_ALL * lowest:
+            state, found = "unclear", replace(found, reason=words.like_good_leaves(found.reason, lowest))
         known.answered.add(
             state, [Suspect("leaf", found.members, found.share, found.expected, found.reason, None, (name,), count)]
         )
     _untold_leaves(known, [leaf for leaf in known.sample_view.leaves if known.leaves.names[leaf] not in doubted])
+
+
+def _lowest_control(known: Knowledge, made: Sequence[Bout], values: Mapping[Pair, Sequence[float]]) -> float:
+    """Return what the worst two good leaves give each other as a share of their median, infinite without groups.
+
+    Static routes between groups may lead all nodes of two leaves over one link of several.
+    """
+    if known.levels.apart is None:
+        return math.inf
+    layout = known.leaves.layout
+    means = [
+        statistics.fmean(
+            statistics.median(values[pair]) / known.levels.level(layout, *pair).value
+            for each in bout.rounds
+            for pair in each
+        )
+        for bout in made
+    ]
+    usual = statistics.median(means)
+    return min(means) / usual if usual else 0.0
+
+
+def _as_controls(
+    known: Knowledge, values: Mapping[Pair, Sequence[float]], bouts: Mapping[tuple[str, str], Sequence[Round]]
+) -> Mapping[Pair, Sequence[float]]:
+    """Return the values of pairs between groups as if these gave the share of their level that pairs of a group give.
+
+    Many nodes share the links between two groups, so a leaf that meets more leaves of other groups gives less. By good
+    leaves (the controls) it is known how much less. Without such a control, values between groups are left out.
+    """
+    if known.levels.apart is None:
+        return values
+    doubted, leaves = {known.leaves.names[leaf] for leaf in known.sample_view.leaves}, known.leaves
+    shares: dict[bool, list[float]] = {False: [], True: []}
+    for (one, _), rounds in bouts.items():
+        for a, b in {pair for each in rounds for pair in each if one not in doubted and pair in values}:
+            level = known.levels.level(leaves.layout, a, b).value
+            shares[leaves.are_between_groups((a, b))].append(statistics.fmean(values[a, b]) / level)
+    usual = {apart: statistics.median(own) if own else 0.0 for apart, own in shares.items()}
+    if not usual[True]:
+        return {pair: own for pair, own in values.items() if not leaves.are_between_groups(pair)}
+    factor = (usual[False] or 1.0) / usual[True]
+    if not usual[False]:
+        # No control within a group: a leaf is then compared by its pairs between groups alone.
+        values = {pair: own for pair, own in values.items() if leaves.are_between_groups(pair)}
+    return {
+        pair: [factor * value for value in own] if leaves.are_between_groups(pair) else own
+        for pair, own in values.items()
+    }
 
 
 def _untold_leaves(known: Knowledge, doubted: Sequence[int]) -> None:
@@ -156,6 +210,8 @@ def in_place_of_leaves(known: Knowledge, within: Mapping[int, float]) -> list[Su
     """Return the named suspects, with a group in the place of its leaves where all are named and good within it.
 
     A leaf that is good within its group while others of the group are good everywhere stays named, with that reason.
+    But where pairs of whole leaves share links between groups, a leaf may be unlucky: then only what is slow within its
+    group, too, shows a leaf. Others are undecided.
     """
     by_name = _named_leaves(known)
     good = {leaf: share for leaf, share in within.items() if share >= INSIDE_GOOD}
@@ -169,7 +225,22 @@ def in_place_of_leaves(known: Knowledge, within: Mapping[int, float]) -> list[Su
         else:
             for leaf, one in zip(slow, suspects, strict=True):
                 replaced[one.leaves[0]] = replace(one, reason=words.good_within_group(one.reason, good[leaf]))
-    return [replaced.get(one.leaves[0], one) if one.kind == "leaf" else one for one in known.answered.named]
+    named = [replaced.get(one.leaves[0], one) if one.kind == "leaf" else one for one in known.answered.named]
+    if not _share_links_between_groups(known):
+        return named
+    # With no good leaf in its group, a leaf was only measured with others that are in doubt.
+    partners = {leaf for own in _leaves_by_group(known) if not set(own) <= within.keys() for leaf in own}
+    slow_within = {known.leaves.names[leaf] for leaf in partners & within.keys() if within[leaf] < INSIDE_GOOD}
+    open_ = [one for one in named if one.kind == "leaf" and one.leaves[0] not in slow_within]
+    known.answered.unclear += [replace(one, reason=words.only_between_groups(one.reason)) for one in open_]
+    return [one for one in named if one not in open_]
+
+
+def _share_links_between_groups(known: Knowledge) -> bool:
+    """Return whether most pairs of whole leaves of two groups give less than a pair alone."""
+    found = known.sample_view
+    crowded = known.leaves.are_apart(found.rows.a, found.rows.b) & (found.rows.crowd > 1)
+    return bool(crowded.any() and np.median(found.share[crowded]) < COLLIDED)
 
 
 def _named_leaves(known: Knowledge) -> dict[str, Suspect]:
@@ -455,14 +526,19 @@ _OF_A_NODE = ("node", "rail", "gpu path")
 
 
 def _is_slow(each: _Met, met: Mapping[tuple[str, str], _Met]) -> bool:
-    """Return whether two groups are slow with each other in both kinds of rounds, by more than chance."""
+    """Return whether two groups are slow with each other in both kinds of rounds, by more than chance.
+
+    Where the routes of some groups collide, all values of these two groups are low. So what counts is how much the
+    means of other groups differ, and not only their values.
+    """
     for name in ("alone", "at_once"):
         values = getattr(each, name)
-        if len(values) < 2:
+        others = [getattr(other, name) for other in met.values() if other is not each and getattr(other, name)]
+        if len(values) < 2 or len(others) < 2:
             return False
-        others = [value for other in met.values() if other is not each for value in getattr(other, name)]
-        error = statistics.stdev(others) / math.sqrt(len(values)) if len(others) > 1 else math.inf
-        if statistics.fmean(values) > 1 - max(_PATH_SLOW, _PATH_ERRORS * error):
+        error = statistics.stdev(value for own in others for value in own) / math.sqrt(len(values))
+        spread = statistics.stdev(statistics.fmean(own) for own in others)
+        if statistics.fmean(values) > 1 - max(_PATH_SLOW, _PATH_ERRORS * error, _PATH_ERRORS * spread):
             return False
     return True
 

@@ -1,13 +1,25 @@
 """Who is named by a screening of a few nodes, word for word, and what it asks for."""
 
+import random
+from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
 from railyard.verdict.blame.node_pair_sample import findings
-from railyard.verdict.blame.screening.model import Budget, BudgetError, Network, Results, ScreeningVerdict, Settings
-from railyard.verdict.blame.screening.screen import advance
+from railyard.verdict.blame.screening.model import (
+    Budget,
+    BudgetError,
+    Network,
+    Results,
+    ScreeningVerdict,
+    Settings,
+    Suspect,
+)
+from railyard.verdict.blame.screening.screen import advance, screen
 from railyard.verdict.blame.search.model import Layout, PairsError, Part, Step
+from railyard.verdict.switch_groups import plan
 from railyard.verdict.wording import pair_search as search_words
 from railyard.verdict.wording import screening as screening_words
 from railyard.verdict.wording.pair_search import slow_node as node_words
@@ -504,3 +516,64 @@ def test_pairs_of_two_groups_with_a_slow_link_do_not_clear_each_other() -> None:
     assert (step.named, step.cleared) == ((), ())
     asked = [one for one in step.unclear if " of 30.00 MB/s (50.0 %)" in one.reason]
     assert asked and all({member // PER_GROUP for member in one.members} == {2, 3} for one in asked)
+
+
+def links_between_groups(a: int, b: int) -> list[tuple[int, int, int]]:
+    """Return the links of a static route between two groups: one of four, and for a part of the pairs over a third."""
+    one, other = sorted((a // PER_GROUP, b // PER_GROUP))
+    cable, third = (7 * a + 3 * b) % 4, (a + 5 * b) % 6
+    stops = [one, third, other] if (a + b) % 3 == 0 and third not in (one, other) else [one, other]
+    return [(min(each), max(each), cable) for each in pairwise(stops)]
+
+
+Links = Callable[[int, int], list[tuple[int, int, int]]]
+
+
+def of_shared_links(
+    asked: Network, per_leaf: int, per_group: int, links: Links, first: Step | None = None
+) -> list[Suspect]:
+    """Return who is named where each link between two groups carries one stream, and several streams share it."""
+    asking = screen(asked, Budget(400.0, 1.0), first=first)
+    step = next(asking)
+    with pytest.raises(StopIteration) as end:
+        while True:
+            values: list[tuple[int, int, float]] = []
+            for each in step.rounds:
+                apart = {pair: links(*pair) for pair in each if pair[0] // per_group != pair[1] // per_group}
+                load = Counter(link for own in apart.values() for link in own)
+                for a, b in each:
+                    shared = max((load[link] for link in apart.get((a, b), ())), default=1)
+                    values += [(a, b, (48.0 if a // per_leaf == b // per_leaf else 44.0) / shared)] * step.repeats
+            step = asking.send(Results(values))
+    return list(end.value.value.named)
+
+
+def test_pairs_that_share_a_link_between_groups_are_not_named() -> None:
+    """Suspects are measured with others at the same time, over the same links in each repeat: nobody is at fault."""
+    assert of_shared_links(dragonfly(True), PER_LEAF, PER_GROUP, links_between_groups) == []
+
+
+@pytest.mark.parametrize(
+    ("groups", "leaves", "nodes", "cables", "seed"),
+    [(5, 2, 6, 4, 109), (4, 3, 4, 4, 16), (4, 3, 4, 2, 50)],
+    ids=["two groups", "more pairs of groups than others do", "as little as good leaves do"],
+)
+def test_routes_of_leaves_that_collide_between_groups_blame_nobody(
+    groups: int, leaves: int, nodes: int, cables: int, seed: int
+) -> None:
+    """Each two leaves of two groups have one of a few links by chance: some groups, and some leaves, are unlucky."""
+    draw = random.Random(seed)
+    number = groups * leaves
+    table = [[draw.randrange(cables) for _ in range(number)] for _ in range(number)]
+    every = range(number * nodes)
+    layout = Layout(
+        tuple(f"n{node}" for node in every), tuple(f"leaf{node // nodes}" for node in every),
+        groups=tuple(f"g{node // nodes // leaves}" for node in every),
+    )  # fmt: skip
+
+    def links(a: int, b: int) -> list[tuple[int, int, int]]:
+        one, other = sorted((a // nodes, b // nodes))
+        return [(one // leaves, other // leaves, table[one][other])]
+
+    found = Network(layout)
+    assert of_shared_links(found, nodes, nodes * leaves, links, plan(found)) == []
