@@ -58,7 +58,7 @@ PARTICULAR: Mapping[str, Sequence[tuple[Any, ...]]] = {
     "complete.say_exited": [(137, "[after]")],
     "complete.other_nodes": [([f"n{number}" for number in range(99)], [f"n{number}" for number in range(1, 100)])],
     "gpu_pairs.odds": [("shown", -12.0)],
-    "pair_search.carried": [
+    "pair_search.rates_of_phases": [
         ([(phase, (40.0, 47.0)) for phase in ("within", "one", "between", "group", "between groups", "all")], "MB/s")
     ],
     "pair_search.measured_again": [([(f"vn1-vn{number}", 40.0, 47.0) for number in range(2, 7)],)],

@@ -54,7 +54,7 @@ class Repetitions:
     small: "Repetitions | None" = None
     small_up_to: int = 0
 
-    def at(self, size: object) -> "Repetitions":
+    def of_size(self, size: object) -> "Repetitions":
         """Return the numbers of one size in bytes; what is no size has those of the large ones."""
         is_small = isinstance(size, int) and size <= self.small_up_to
         return self.small if is_small and self.small is not None else self
@@ -126,7 +126,7 @@ def repetitions_of(table: Table, told: Repetitions | None) -> tuple[int, ...] | 
 def _told_of(table: Table, told: Repetitions) -> tuple[int, ...]:
     """Return how often a tool was set to measure each row of a table."""
     sizes = table.column("size") if "size" in table.columns else (None,) * len(table.rows)
-    return tuple(told.at(size).measured for size in sizes)
+    return tuple(told.of_size(size).measured for size in sizes)
 
 
 def moved_by(
@@ -160,7 +160,7 @@ def moved_by(
     for size, repetitions in zip(table.column("size"), counts, strict=True):
         if not isinstance(size, int):
             return None
-        warm_up = None if told is None else told.at(size).warm_up
+        warm_up = None if told is None else told.of_size(size).warm_up
         surely = tool.at_least(repetitions, warm_up, table.version)
         least += moved_bytes(key, size, surely, window, pairs) or MovedBytes(0, 0)
         upper = moved_at_most(key, size + beside, repetitions, window, pairs, warm_up, table.version)

@@ -113,12 +113,12 @@ def report_of(values: Values) -> OpticReport:
         elif not lanes:
             unjudged.append(f"{words}: it is not shown")
         for lane, value in lanes.items() if limits else ():
-            beyond = _beyond(reading, lane, value, limits)
+            beyond = _crossed_threshold(reading, lane, value, limits)
             findings += [beyond] if beyond else []
             inside += beyond is None and _is_bounded(reading, value, limits)
-        unjudged += _unbounded(reading, lanes, limits)
-    unjudged += [f"{_place(reading, lane)}: it is not shown" for reading, lane in _hidden(values, unused)]
-    findings += _raised(values, unused)
+        unjudged += _reasons_not_judged(reading, lanes, limits)
+    unjudged += [f"{_place(reading, lane)}: it is not shown" for reading, lane in _missing_lanes(values, unused)]
+    findings += _raised_flags(values, unused)
     if not findings and not inside and not unjudged:
         unjudged.append("the module shows no readings")
     findings.sort(key=lambda one: one.level)  # alarms first
@@ -174,7 +174,7 @@ def _contradiction(values: Values, reading: str) -> str | None:
     return None
 
 
-def _beyond(reading: str, lane: int, value: float, limits: Mapping[str, float]) -> OpticFinding | None:
+def _crossed_threshold(reading: str, lane: int, value: float, limits: Mapping[str, float]) -> OpticFinding | None:
     levels: tuple[Level, ...] = ("alarm", "warning")
     for level in levels:
         low, high = limits.get(f"low_{level}"), limits.get(f"high_{level}")
@@ -194,18 +194,18 @@ def _is_bounded(reading: str, value: float, limits: Mapping[str, float]) -> bool
     return both and not (READINGS[reading][1] == "dBm" and value <= NO_LIGHT_DBM)
 
 
-def _unbounded(reading: str, lanes: Mapping[int, float], limits: Mapping[str, float]) -> Iterator[str]:
+def _reasons_not_judged(reading: str, lanes: Mapping[int, float], limits: Mapping[str, float]) -> Iterator[str]:
     """Yield why values that are beyond no threshold are not judged: an alarm is not shown, or it allows no light."""
     words, unit, _ = READINGS[reading]
     missing = [limit for limit in ("low_alarm", "high_alarm") if limit not in limits]
     if lanes and limits and missing:
         yield f"{words}: its {' and its '.join(missing)} is not shown".replace("_", " ")
     for lane, value in lanes.items() if limits else ():
-        if unit == "dBm" and value <= NO_LIGHT_DBM and _beyond(reading, lane, value, limits) is None:
+        if unit == "dBm" and value <= NO_LIGHT_DBM and _crossed_threshold(reading, lane, value, limits) is None:
             yield f"{_place(reading, lane)}: no light, and the module states no low alarm above it"
 
 
-def _hidden(values: Values, unused: Sequence[int]) -> Iterator[tuple[str, int]]:
+def _missing_lanes(values: Values, unused: Sequence[int]) -> Iterator[tuple[str, int]]:
     """Yield each reading of a lane that lacks although the reading is there for other lanes: a cut or odd line."""
     by_reading = {reading: lanes_of(values, reading) for reading, (_, _, each) in READINGS.items() if each}
     last = max((lane for lanes in by_reading.values() for lane in lanes), default=0)
@@ -218,7 +218,7 @@ def _place(reading: str, lane: int) -> str:
     return f"{READINGS[reading][0]}{f' of lane {lane}' if lane else ''}"
 
 
-def _raised(values: Values, unused: Sequence[int]) -> Iterator[OpticFinding]:
+def _raised_flags(values: Values, unused: Sequence[int]) -> Iterator[OpticFinding]:
     """Yield a warning for each flag of a reading that is inside its thresholds now.
 
     Modules keep a flag until somebody reads it. A flag of a reading without thresholds says nothing: the module
@@ -230,7 +230,12 @@ def _raised(values: Values, unused: Sequence[int]) -> Iterator[OpticFinding]:
             continue
         lane, limits = int(said["lane"] or 0), limits_of(values, said["reading"])
         value = lanes_of(values, said["reading"]).get(lane)
-        if not limits or lane in unused or value is None or _beyond(said["reading"], lane, value, limits) is not None:
+        if (
+            not limits
+            or lane in unused
+            or value is None
+            or _crossed_threshold(said["reading"], lane, value, limits) is not None
+        ):
             continue
         _, unit, _ = READINGS[said["reading"]]
         flag = f"the module's flag of a {said['side']} {said['level']}"

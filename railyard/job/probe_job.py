@@ -293,7 +293,7 @@ LIVE_SWITCHES, MESSAGES = "live-switches.txt", "messages.out"
 #: Short messages: their size in bytes, and how many are in flight.
 SHORT_BYTES, SHORT_WINDOW = 8, 64
 #: The most steps after the first: sifting, sides, and alone (``railyard.verdict.blame.search``).
-STEPS = tuple(f"again-{number}" for number in range(1, 13))
+STEPS = tuple(f"again-{number}" for number in range(1, 17))
 RAIL_ROUNDS = "again-rails.txt"
 
 

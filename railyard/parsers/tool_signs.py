@@ -79,7 +79,9 @@ SIGNS: Mapping[str, tuple[Sign, ...]] = MappingProxyType(
             *("iperf3", "iperf 3", "iperf done", '"start"', '"event"', "connecting to host", " connected to "),
             # UCX says so, too, without the port
             Form("accepted connection from ", r"accepted connection from [^\s,]{1,200}, port "),
-            *("starting test: ", "sender", "receiver"),
+            *("starting test: ", "sender"),
+            # ethtool says it of an optical module, too
+            Form("receiver", r"receiver(?! signal)"),
         ),
         "milc": ("mimd version", "time = ", "time= "),
         "nccl": (

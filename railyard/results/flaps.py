@@ -157,7 +157,7 @@ def follow(
     ``boot`` is the kernel's name for this start of the node, ``uptime`` the seconds since then, ``seconds`` the time.
     ``forget``: a person has repaired what flapped, so earlier events do not count.
     """
-    found = {rail: _moved(port, _set_by(port, seconds, boot, uptime)) for rail, port in kept.items()}
+    found = {rail: _move_times(port, _set_by(port, seconds, boot, uptime)) for rail, port in kept.items()}
     for rail, read in now.items():
         before = found.get(rail) or PortFlaps(
             system, read.counter, read.value, boot, seconds, seconds, seconds, read.bounds
@@ -169,8 +169,8 @@ def follow(
             flaps = (*flaps, Flap(before.seen, seconds, read.value - before.value))
         after = replace(
             before, system=system, counter=read.counter, value=read.value, boot=boot, seen=seconds, bounds=read.bounds,
-            base=seconds if read.full else base, flaps=_joined(flaps), repaired=seconds if forget else before.repaired,
-            uptime=uptime,
+            base=seconds if read.full else base, flaps=_join_oldest(flaps),
+            repaired=seconds if forget else before.repaired, uptime=uptime,
         )  # fmt: skip
         found[rail] = _without_old(after)
     return found
@@ -186,7 +186,7 @@ def _set_by(port: PortFlaps, seconds: float, boot: str | None, uptime: float | N
     return back if abs(by) <= max(_SLEWED_S, _SLEWED * passed) else by
 
 
-def _moved(port: PortFlaps, by: float) -> PortFlaps:
+def _move_times(port: PortFlaps, by: float) -> PortFlaps:
     """Return what is kept with all times moved, so that the times between events stay what they were."""
     if not by:
         return port
@@ -197,7 +197,7 @@ def _moved(port: PortFlaps, by: float) -> PortFlaps:
     )
 
 
-def _joined(flaps: Sequence[Flap]) -> tuple[Flap, ...]:
+def _join_oldest(flaps: Sequence[Flap]) -> tuple[Flap, ...]:
     """Return the events; if there are too many, the two oldest become one, so none is lost."""
     kept = list(flaps)
     while len(kept) > MOST_FLAPS:

@@ -287,7 +287,7 @@ def _with_flaps(parts: Sequence[SickPart], ports: Sequence[NodePort]) -> list[Si
         key = (port.system, "rail", (label(port.node),), port.rail.removesuffix(_FIRST_PORT))
         known = found.get(key)
         if known is not None:
-            found[key] = _flapped(known, port.report)
+            found[key] = _add_flaps(known, port.report)
         elif port.report.state != "seldom":
             found[key] = _only_flapped(port)
     return sorted(found.values(), key=lambda part: part.last.time, reverse=True)
@@ -299,7 +299,7 @@ def _place(part: SickPart) -> tuple[object, ...]:
     return (part.system, part.kind, nodes, rail) if part.kind == "rail" else (part.name, part.kind, part.system, nodes)
 
 
-def _flapped(part: SickPart, report: FlapReport) -> SickPart:
+def _add_flaps(part: SickPart, report: FlapReport) -> SickPart:
     flaps = _as_flaps(report)
     if report.state != "flapping":
         return replace(part, flaps=flaps)

@@ -60,17 +60,17 @@ def plan(network: Network) -> Step:
     planner = Planner(leaves, leaves.members, seed=1)
     sides, groups = list(leaves.layout.members().values()), _groups(leaves.layout)
     every = count(len(sides))
-    whole = _groups_meet(leaves.layout, groups) if groups else planner.full(_between(every, *_ALL))
+    whole = _groups_meet(leaves.layout, groups) if groups else planner.full(_clamp(every, *_ALL))
     rounds = [
         *planner.home(_WITHIN),
         *whole,
-        *(_together([_two_meet(each) for each in groups]) if groups else _two_meet(sides)),
-        *planner.thin(_between(4 * every, *_ONE)),
+        *(_merge_rounds([_two_meet(each) for each in groups]) if groups else _two_meet(sides)),
+        *planner.thin(_clamp(4 * every, *_ONE)),
     ]
     return Step("sample", tuple(rounds), 1, words.why_switch_groups(len(sides)))
 
 
-def _between(value: int, least: int, most: int) -> int:
+def _clamp(value: int, least: int, most: int) -> int:
     return max(least, min(most, value))
 
 
@@ -87,13 +87,13 @@ def _groups_meet(layout: Layout, groups: Sequence[Sequence[Sequence[int]]]) -> I
 
     In other rounds the links between groups would carry one stream here and ten there, which says nothing about them.
     """
-    yield from _together([_all_meet(each) for each in groups])
+    yield from _merge_rounds([_all_meet(each) for each in groups])
     nodes = list(layout.by_groups().members().values())
     yield from _all_meet(nodes)
     yield from _two_meet(nodes)
 
 
-def _together(parts: Sequence[Iterable[Round]]) -> Iterator[Round]:
+def _merge_rounds(parts: Sequence[Iterable[Round]]) -> Iterator[Round]:
     """Yield the rounds of each part, those of all parts at the same time."""
     for each in zip_longest(*parts, fillvalue=()):
         yield tuple(pair for part in each for pair in part)
@@ -376,7 +376,7 @@ def with_switch_groups(
     judged = _judge_messages(judged, short)
     judged = _judge_missing(judged, planned, table, messages)
     judged = _name_nobody(judged, known.certainty, len(network.layout.nodes))
-    said = [words.carried([(phase, _range(phase, streams)) for phase in streams], "MB/s")]
+    said = [words.rates_of_phases([(phase, _range(phase, streams)) for phase in streams], "MB/s")]
     if messages is not None and isinstance(small, int):
         said.append(words.messages([(phase, _range(phase, short, 1 / small)) for phase in short], small))
     for remark in (*said, *known.remarks):

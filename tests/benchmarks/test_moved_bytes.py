@@ -145,8 +145,8 @@ TWO_LAUNCHES = Repetitions(6, 1, Repetitions(100, 10), 1024)
 
 
 def test_each_size_has_the_repetitions_of_its_launch() -> None:
-    assert [TWO_LAUNCHES.at(size).measured for size in (1, 1024, 1025, None)] == [100, 100, 6, 6]
-    assert TOLD.at(1) is TOLD
+    assert [TWO_LAUNCHES.of_size(size).measured for size in (1, 1024, 1025, None)] == [100, 100, 6, 6]
+    assert TOLD.of_size(1) is TOLD
     rows = ((1024, 1.0), (4096, 1.0))
     of_osu = replace(table("osu_bw", rows, ("size", "bandwidth")), tool="osu")
     assert least_moved(of_osu, "osu/osu_bw", 1, TWO_LAUNCHES) == MovedBytes(110 * 1024 + 7 * 4096, 0)

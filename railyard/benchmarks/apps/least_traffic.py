@@ -80,7 +80,7 @@ def predict_of_kernel(name: str, placed: KernelRun) -> float:
         return 0.0
     # All nodes inside of a grid are alike; those at its ends receive less.
     looked_at = {0, 1 % nodes, nodes // 3, nodes // 2, nodes - 1}
-    return (iterations + 1) * max(_received(name, placed, node) for node in looked_at)
+    return (iterations + 1) * max(_bytes_received(name, placed, node) for node in looked_at)
 
 
 def messages_s(name: str, placed: KernelRun, node_mb_s: float, start_us: float = 0.0) -> float:
@@ -96,14 +96,14 @@ def messages_s(name: str, placed: KernelRun, node_mb_s: float, start_us: float =
 
 
 @dataclass(frozen=True, slots=True)
-class _Received:
+class _Receipt:
     """What a rank receives in one iteration: who sends it and its bytes, and for how many messages it waits in turn."""
 
     parts: tuple[tuple[int, float], ...]
     waits: int
 
 
-def _received(name: str, placed: KernelRun, node: int) -> float:
+def _bytes_received(name: str, placed: KernelRun, node: int) -> float:
     """Return what the ranks of a node receive from other nodes in one iteration, in bytes."""
     each, ranks = placed.ranks_per_node, placed.nodes * placed.ranks_per_node
     found = 0.0
@@ -113,7 +113,7 @@ def _received(name: str, placed: KernelRun, node: int) -> float:
     return found
 
 
-def _cg(problem: str, ranks: int, rank: int) -> _Received:
+def _cg(problem: str, ranks: int, rank: int) -> _Receipt:
     """CG: a grid of ranks, as many columns as rows or twice as many. In each of 25 steps, and once more, a rank adds up
     its part of a vector with log2(columns) others of its row, then exchanges it with its transpose.
 
@@ -122,7 +122,7 @@ def _cg(problem: str, ranks: int, rank: int) -> _Received:
     power = ranks.bit_length() - 1
     rows, columns = 1 << power // 2, 1 << (power - power // 2)
     if columns == 1:
-        return _Received((), 0)
+        return _Receipt((), 0)
     row, column = divmod(rank, columns)
     part = _REAL_BYTES * CG_ORDERS[CLASSES.index(problem)] / columns
     sums = [row * columns + (column ^ (columns >> step)) for step in range(1, columns.bit_length())]
@@ -133,10 +133,10 @@ def _cg(problem: str, ranks: int, rank: int) -> _Received:
     partners = [*sums, *([transpose] if transpose != rank else [])]
     # each step has two sums of a single number besides
     waits = _CG_STEPS * (len(sums) + 1) + 2 * _CG_STEPS * len(sums)
-    return _Received(tuple((partner, _CG_STEPS * part) for partner in partners), waits)
+    return _Receipt(tuple((partner, _CG_STEPS * part) for partner in partners), waits)
 
 
-def _lu(problem: str, ranks: int, rank: int) -> _Received:
+def _lu(problem: str, ranks: int, rank: int) -> _Receipt:
     """LU: columns of the grid. In a sweep down and one up each plane needs 5 numbers per point from the two neighbours
     before it; before the sweeps, each of the four gives two layers of 5.
 
@@ -150,10 +150,10 @@ def _lu(problem: str, ranks: int, rank: int) -> _Received:
     parts = [(rank + step, of_row) for step in (-1, 1) if 0 <= row + step < across]
     parts += [(rank + step * across, of_column) for step in (-1, 1) if 0 <= column + step < along]
     # a rank at the end of the grid waits until all before it have sent their first plane
-    return _Received(tuple(parts), 4 * (edge - 2) + 2 * (across + along) if ranks > 1 else 0)
+    return _Receipt(tuple(parts), 4 * (edge - 2) + 2 * (across + along) if ranks > 1 else 0)
 
 
-def _mg(problem: str, ranks: int, rank: int) -> _Received:
+def _mg(problem: str, ranks: int, rank: int) -> _Receipt:
     """MG: a cube of ranks. Three times on each level a rank gives its faces to six neighbours, one axis after another.
 
     Source: setup, mg3P and comm3 of MG/mg.f, NPB 3.4.
@@ -176,10 +176,10 @@ def _mg(problem: str, ranks: int, rank: int) -> _Received:
         found += [(rank + ((place + step) % side - place) * below, 3 * _REAL_BYTES * face)
                   for step in (-1, 1) if side > 1]  # fmt: skip
         below *= side
-    return _Received(tuple(found), 3 * levels * len(found))
+    return _Receipt(tuple(found), 3 * levels * len(found))
 
 
-def _multi_partition(name: str, problem: str, ranks: int, rank: int) -> _Received:
+def _multi_partition(name: str, problem: str, ranks: int, rank: int) -> _Receipt:
     """BT and SP: sqrt(p) cells per rank on a diagonal. All give two layers of 5 numbers per point to six neighbours. In
     a solution along each axis every cell but the last one gives ``_SOLVED`` to the next, and back.
 
@@ -187,7 +187,7 @@ def _multi_partition(name: str, problem: str, ranks: int, rank: int) -> _Receive
     """
     side = math.isqrt(ranks)
     if side == 1:
-        return _Received((), 0)
+        return _Receipt((), 0)
     i, j = rank % side, rank // side
     before = ((i - 1) % side + side * j, i + side * ((j - 1) % side), (i + 1) % side + side * ((j - 1) % side))
     behind = ((i + 1) % side + side * j, i + side * ((j + 1) % side), (i - 1) % side + side * ((j + 1) % side))
@@ -196,7 +196,7 @@ def _multi_partition(name: str, problem: str, ranks: int, rank: int) -> _Receive
     forth, back = _SOLVED[name]
     parts = [(sender, 10 * face + forth * solved) for sender in before]
     parts += [(sender, 10 * face + back * solved) for sender in behind]
-    return _Received(tuple(parts), 6 + 2 * 3 * (side - 1))
+    return _Receipt(tuple(parts), 6 + 2 * 3 * (side - 1))
 
 
 #: Numbers per point of a cell's face that a solution along an axis gives to the next cell, and then back to the one
@@ -209,7 +209,7 @@ _SOLVED_EDGE: Mapping[str, Callable[[int, int], float]] = {
 }
 _REAL_BYTES, _CG_STEPS = 8, 26
 #: What a rank receives in one iteration of a kernel, by class, number of ranks and rank.
-NEIGHBOURS: Mapping[str, Callable[[str, int, int], _Received]] = {
+NEIGHBOURS: Mapping[str, Callable[[str, int, int], _Receipt]] = {
     "cg": _cg,
     "lu": _lu,
     "mg": _mg,

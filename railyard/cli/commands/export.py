@@ -60,7 +60,7 @@ def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
     records = exports.newest(found.records, now)
     if not records:
         raise RailyardError(_nothing(home))
-    ports = [port for port in _flapped(home, ()) if not system or port.system in system]
+    ports = [port for port in _flapping_ports(home, ()) if not system or port.system in system]
     registry = exports.registry_of(records, now, sick_list(found.records, now, ports=ports).sick)
     if output is None:
         click.echo(exports.text_of(registry), nl=False)
@@ -143,7 +143,7 @@ def sick_command(
     if as_json and form != "list":
         raise click.UsageError("--json prints the list: leave out --as")
     home = find_home()
-    ports = _flapped(home, folders)
+    ports = _flapping_ports(home, folders)
     refuse_unknown(home, {"system": [name for name in system if name not in {port.system for port in ports}]})
     found = _sick(home, run, system, since, ports)
     if as_json:
@@ -158,7 +158,7 @@ def sick_command(
     return 0
 
 
-def _flapped(home: Path, folders: Sequence[Path]) -> "tuple[NodePort, ...]":
+def _flapping_ports(home: Path, folders: Sequence[Path]) -> "tuple[NodePort, ...]":
     """Return the ports that flapped, by what gates keep for the site and in folders; say which file is damaged."""
     from railyard.results.flaps import kept_by_site, read_folders
 

@@ -112,10 +112,12 @@ def _read(text: str) -> ParsedOutput:
     ports = [_port(line, values) for line, values in documents]
     lines, cut = lines_of(text)
     found: list[tuple[int, int, dict[str, str | float]]] = []
+    has_failed = False
     for number, line in enumerate(lines, 1):
         key, colon, value = line[:LONGEST].partition(" :")
         key, value = key.strip(), value.strip()
         if _ERROR.match(line[:LONGEST]):
+            has_failed = True
             notes.note_failure(number, line)
             continue
         if not colon or number == cut:
@@ -128,7 +130,7 @@ def _read(text: str) -> ParsedOutput:
             _take(found[-1][2], key.lower(), value, is_cmis=found[-1][1] in _CMIS)
     ports += [_port(number, _from_one(values)) for number, _, values in found]
     ports.sort(key=lambda port: port.line)
-    return finish("ethtool", ports, bool(ports or notes.failures), notes, lines, _EXPECTED)
+    return finish("ethtool", ports, bool(ports) or has_failed, notes, lines, _EXPECTED)
 
 
 def _port(line: int, values: dict[str, str | float]) -> PortState:

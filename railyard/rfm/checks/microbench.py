@@ -233,7 +233,7 @@ class OsuCheck(RepeatedCheck):
         known = self.reduces and self.runner.knows(self, FLOATS)
         return words_of(
             sizes,
-            self._repetitions.at(sizes[-1]),
+            self._repetitions.of_size(sizes[-1]),
             self.window,
             validates=self.validates,
             datatype=FLOATS if known else "",

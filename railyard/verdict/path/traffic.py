@@ -403,7 +403,7 @@ def _rows_of(case: "Case", table: Table) -> list[PrintedRow]:
     rows = []
     for size, count in zip(table.column("size"), counts, strict=True):
         rate = rates.get(size) if isinstance(size, int) else None
-        warm_up = None if case.repetitions is None else case.repetitions.at(size).warm_up
+        warm_up = None if case.repetitions is None else case.repetitions.of_size(size).warm_up
         made = tool(find(key).tool).at_least(count, warm_up, table.version)
         if both_ways and made > _FEW_WARM_UPS * count:
             return []

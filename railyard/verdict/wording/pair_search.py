@@ -307,7 +307,7 @@ def _range(low: float, high: float) -> str:
     return number(low) if number(low) == number(high) else f"{number(low)} to {number(high)}"
 
 
-def carried(found: Ranges, unit: str) -> str:
+def rates_of_phases(found: Ranges, unit: str) -> str:
     """Return what pairs of each phase gave, as means of leaf switches; ``found``: phase, lowest and highest mean."""
     return f"{unit} per pair, one way: {_phases(found)}"
 

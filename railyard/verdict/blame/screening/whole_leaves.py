@@ -457,7 +457,7 @@ _PATH_SLOW, _PATH_ERRORS, _OTHERS = 0.15, 4.0, 2
 
 
 @dataclass(slots=True)
-class _Met:
+class _Meetings:
     """What two groups gave each other when their nodes met, as shares of the usual: alone, and while all others met."""
 
     alone: list[float] = field(default_factory=list)
@@ -494,10 +494,10 @@ def name_paths(known: Knowledge) -> None:
         answered.unclear = [one for one in answered.unclear if not _is_of_path(known, layout, one, pair)]
 
 
-def _sides_met(known: Knowledge, layout: Layout) -> dict[tuple[str, str], _Met]:
+def _sides_met(known: Knowledge, layout: Layout) -> dict[tuple[str, str], _Meetings]:
     """Return what each two groups gave each other in rounds where all their nodes met, by the usual of such rounds."""
     rows, sick = join_rows(known.rows), {one.members[0] for one in known.answered.named if one.kind in _OF_A_NODE}
-    found: dict[tuple[str, str], _Met] = {}
+    found: dict[tuple[str, str], _Meetings] = {}
     by_round: dict[int, list[tuple[tuple[str, str], float]]] = {}
     for a, b, value, number in zip(
         rows.a.tolist(), rows.b.tolist(), rows.value.tolist(), rows.round.tolist(), strict=True
@@ -512,7 +512,7 @@ def _sides_met(known: Knowledge, layout: Layout) -> dict[tuple[str, str], _Met]:
         for pair, value in rounds:
             # A few streams do not show that a link of several cables has lost some.
             if value and counts[pair] > 1 and 2 * counts[pair] > min(sizes[side] for side in pair):
-                each = found.setdefault(pair, _Met())
+                each = found.setdefault(pair, _Meetings())
                 (each.alone if len(counts) == 1 else each.at_once).append(value)
     for name in ("alone", "at_once"):
         means = [statistics.fmean(getattr(each, name)) for each in found.values() if getattr(each, name)]
@@ -525,7 +525,7 @@ def _sides_met(known: Knowledge, layout: Layout) -> dict[tuple[str, str], _Met]:
 _OF_A_NODE = ("node", "rail", "gpu path")
 
 
-def _is_slow(each: _Met, met: Mapping[tuple[str, str], _Met]) -> bool:
+def _is_slow(each: _Meetings, met: Mapping[tuple[str, str], _Meetings]) -> bool:
     """Return whether two groups are slow with each other in both kinds of rounds, by more than chance.
 
     Where the routes of some groups collide, all values of these two groups are low. So what counts is how much the
