@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from importlib.util import find_spec
 from pathlib import Path
 
 from railyard.base.errors import RailyardError, SetupError, did_you_mean
@@ -251,9 +252,13 @@ def reframe_program() -> str:
     """Return the `reframe` beside this Python, or where its packages have programs. Raises SetupError if there is none.
 
     `pip install --user` puts both `railyard` and `reframe` into ~/.local/bin, and Debian's own Python into
-    /usr/local/bin.
+    /usr/local/bin. Spack gives each package a prefix of its own: PREFIX/lib/pythonX.Y/site-packages/reframe belongs to
+    PREFIX/bin/reframe.
     """
     folders = [Path(sys.executable).parent, *(Path(sysconfig.get_path("scripts", each)) for each in _SCHEMES)]
+    package = find_spec("reframe")
+    if package is not None and package.origin is not None and len(Path(package.origin).parents) > 4:
+        folders.append(Path(package.origin).parents[4] / "bin")
     found = next((folder / "reframe" for folder in folders if (folder / "reframe").is_file()), None)
     if found is None:
         raise SetupError(

@@ -5,6 +5,7 @@ import re
 import sys
 import sysconfig
 from datetime import datetime, timedelta, timezone
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,7 @@ def test_a_site_without_settings_is_a_sentence_unless_others_are_named(tmp_path:
 def test_a_python_without_reframe_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setattr(sysconfig, "get_path", lambda name, scheme: str(tmp_path / scheme))
+    monkeypatch.setattr(runs, "find_spec", lambda name: None)
     with pytest.raises(SetupError) as caught:
         reframe_command(HOME, "virtual", [])
     assert str(caught.value) == (
@@ -89,6 +91,17 @@ def test_reframe_may_be_where_pip_puts_a_users_programs(tmp_path: Path, monkeypa
     own = tmp_path / "posix_user" / "reframe"
     own.parent.mkdir()
     own.write_text("", encoding="utf-8")
+    assert reframe_command(HOME, "virtual", ["-C", "mine.py"])[0] == str(own)
+
+
+def test_reframe_may_have_a_prefix_of_its_own_as_by_spack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prefix = tmp_path / "py-reframe-hpc-4.10.4"
+    package, own = prefix / "lib/python3.11/site-packages/reframe/__init__.py", prefix / "bin/reframe"
+    own.parent.mkdir(parents=True)
+    own.write_text("", encoding="utf-8")
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setattr(sysconfig, "get_path", lambda name, scheme: str(tmp_path / scheme))
+    monkeypatch.setattr(runs, "find_spec", lambda name: ModuleSpec(name, None, origin=str(package)))
     assert reframe_command(HOME, "virtual", ["-C", "mine.py"])[0] == str(own)
 
 
