@@ -92,7 +92,7 @@ def test_small_messages_have_a_launch_with_more_repetitions(validates: bool, war
     assert OsuCheck.arguments(made, (64,))[:4] == ["-m", "64:64", "-i", "6"]
     told = vars(OsuCheck)["fixed_repetitions"].fget(made)
     times = 2 if validates else 1
-    assert (told.at(8).measured, told.at(16).measured) == (100 * times, 6 * times)
+    assert (told.of_size(8).measured, told.of_size(16).measured) == (100 * times, 6 * times)
 
 
 def test_without_two_numbers_there_is_one_launch() -> None:
