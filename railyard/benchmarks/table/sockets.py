@@ -1,5 +1,7 @@
 """Programs that measure sockets between two hosts: iperf 2, iperf3, netperf, qperf (RDMA too) and sockperf."""
 
+from collections.abc import Iterable
+
 from railyard.benchmarks.model import (
     BANDWIDTH,
     LATENCY,
@@ -34,22 +36,22 @@ def both_ways(key: str) -> Benchmark:
     return Benchmark(f"{key}/{BOTH_WAYS}", (bandwidth("figure"),), Traffic(1, 1), rows="worst", over_tcp=True)
 
 
+def by_streams(key: str, streams: Iterable[tuple[object, int]]) -> tuple[Benchmark, ...]:
+    """Return the benchmark of one stream and those of several; ``streams``: the word in each name, how many at least.
+
+    Each number of streams is another benchmark: a core and a window limit one stream, but seldom four.
+    """
+    return tuple(
+        Benchmark(*(name, (bandwidth("figure"),), Traffic(1, 0)), rows="last", over_tcp=True, flows=flows)
+        for name, flows in ((key, 1), *((f"{key}/{word}-streams", least) for word, least in streams))
+    )
+
+
 IPERF3 = Tool("iperf3", client=r"iperf3", said=_iperf3_name)
 # iperf3's sender counts what its socket took; its receiver, in the last row, counts what came over the network. Streams
-# share a rail. Each number of streams is another benchmark: a core and a window limit one stream, but seldom four.
+# share a rail.
 IPERF3_ENTRIES = (
-    *(
-        Benchmark(
-            *(key, (bandwidth("figure"),), Traffic(1, 0)),
-            rows="last",
-            over_tcp=True,
-            flows=flows,
-        )
-        for key, flows in (
-            ("iperf3/iperf3", 1),
-            *((f"iperf3/iperf3/{count}-streams", count) for count in IPERF3_STREAMS),
-        )
-    ),
+    *by_streams("iperf3/iperf3", zip(IPERF3_STREAMS, IPERF3_STREAMS, strict=True)),
     both_ways("iperf3/iperf3"),
 )
 
@@ -68,22 +70,7 @@ def _iperf2_name(table: Table) -> str | None:
 
 IPERF2 = Tool("iperf2", client=r"iperf2?", said=_iperf2_name)
 # A client counts what its socket took. For UDP the server's report, in the last row, counts what came over the network.
-# Each number of streams is another benchmark: a core and a window limit one stream, but seldom four.
-IPERF2_ENTRIES = (
-    *(
-        Benchmark(
-            *(key, (bandwidth("figure"),), Traffic(1, 0)),
-            rows="last",
-            over_tcp=True,
-            flows=flows,
-        )
-        for key, flows in (
-            ("iperf2/iperf2", 1),
-            *((f"iperf2/iperf2/{count}-streams", least) for count, least in IPERF2_STREAMS.items()),
-        )
-    ),
-    both_ways("iperf2/iperf2"),
-)
+IPERF2_ENTRIES = (*by_streams("iperf2/iperf2", IPERF2_STREAMS.items()), both_ways("iperf2/iperf2"))
 
 
 def _netperf_name(table: Table) -> str | None:
