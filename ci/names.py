@@ -21,8 +21,8 @@ NOUNS = ("bed", "embed", "shed", "testbed")
 KEPT = (
     ("checks", "before", "a hook of our checks, which a site's own check may override"),
     ("railyard/rfm/checks", "before", "the same hook"),
-    ("railyard/rfm/checks/variants.py", "stated", "railyard.check gives it to a site's own checks"),
-    ("railyard/site/sizes.py", "doubled", "railyard.check gives it to a site's own checks"),
+    ("railyard/rfm/checks/declaration.py", "stated", "railyard.check gives it to a site's own checks"),
+    ("railyard/site/systems/measure.py", "doubled", "railyard.check gives it to a site's own checks"),
     ("railyard/rfm/schedulers.py", "finished", "ReFrame calls it"),
     ("checks/apps/installed.py", "installed", "a path that people give to ReFrame, and that docs/ has"),
 )

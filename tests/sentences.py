@@ -23,7 +23,8 @@ from railyard.verdict import findings
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame import slow_rails
 from railyard.verdict.blame.suspects import Findings, RailProbe
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.system_target import of_system
 from tests import wording_samples
 from tests.conftest import ROOT

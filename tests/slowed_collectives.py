@@ -12,7 +12,8 @@ from math import log2
 from railyard.benchmarks.table import micro
 from railyard.hardware.day_one import Pattern
 from railyard.parsers.output import ParsedOutput, Table
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.target import Nodes, of_link
 
 LINK = "ib-hdr"

@@ -193,10 +193,15 @@ _SENTENCE_WORDS = 3
 _NO_SENTENCE = re.compile(r"\\|\(\?|\[\^|\w\[\w|^\^")
 
 
-def sentences_of(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield each text of a module that reads as a sentence, with its line; what is raised as an error is none."""
+def sentences_of(path: Path, tables: bool = True) -> Iterator[tuple[int, str]]:
+    """Yield each text of a module that reads as a sentence, with its line; what is raised as an error is none.
+
+    ``tables``: whether texts outside of functions count.
+    """
     tree = ast.parse(path.read_text(encoding="utf-8"))
     left_out = {id(one) for node in ast.walk(tree) for one in _parts_left_out(node)}
+    if not tables:
+        left_out |= {id(one) for part in tree.body if not isinstance(part, ast.FunctionDef) for one in ast.walk(part)}
     for node in ast.walk(tree):
         if id(node) in left_out or not isinstance(node, ast.JoinedStr | ast.Constant):
             continue

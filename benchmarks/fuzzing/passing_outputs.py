@@ -34,7 +34,8 @@ from railyard.parsers import PARSERS
 from railyard.parsers.output import ParsedOutput, ParseError
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.verdict import requested_output
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.target import of_link
 
 #: An output is judged against the first of these links that it passes, so there is a pass to lose.

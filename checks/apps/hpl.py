@@ -9,8 +9,8 @@ compare`). `-S Hpl.size=acceptance` fills the memory, and takes hours on large n
 import reframe as rfm
 
 from railyard.benchmarks.table.applications import HPL_SPLITS
+from railyard.rfm.checks.declaration import node_counts, stated
 from railyard.rfm.checks.planned_problem import HplCheck, HplOnEachNode, HplOnOneNode
-from railyard.rfm.checks.variants import node_counts, stated
 from railyard.rfm.versions import typed_parameter
 
 

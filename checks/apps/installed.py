@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import reframe as rfm
 
 from railyard.rfm.checks.application import InstalledApplication
-from railyard.rfm.checks.variants import node_counts, stated_names
+from railyard.rfm.checks.declaration import node_counts, stated_names
 from railyard.rfm.versions import typed_parameter
 
 

@@ -14,8 +14,8 @@ from railyard.benchmarks.apps import milc
 from railyard.benchmarks.table.applications import MILC_EDGES
 from railyard.parsers.output import ParsedOutput
 from railyard.rfm.checks.application import ApplicationCheck
+from railyard.rfm.checks.declaration import node_counts
 from railyard.rfm.checks.groups import Accepts
-from railyard.rfm.checks.variants import node_counts
 from railyard.rfm.versions import typed_parameter
 
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 import reframe as rfm
 
 from railyard.benchmarks.apps import npb
+from railyard.rfm.checks.declaration import node_counts, stated
 from railyard.rfm.checks.planned_problem import NpbCheck
-from railyard.rfm.checks.variants import node_counts, stated
 from railyard.rfm.versions import typed_parameter
 
 

@@ -9,8 +9,8 @@ in size, so few ranks are balanced better than many. The zones of SP-MZ and LU-M
 import reframe as rfm
 
 from railyard.benchmarks.apps import npb
+from railyard.rfm.checks.declaration import stated
 from railyard.rfm.checks.planned_problem import MultiZoneCheck
-from railyard.rfm.checks.variants import stated
 from railyard.rfm.versions import typed_parameter
 
 

@@ -13,7 +13,7 @@ from railyard.benchmarks.apps import wrf as wrf_cases
 from railyard.benchmarks.table.applications import WRF_CASES
 from railyard.parsers import wrf
 from railyard.rfm.checks.application import ApplicationCheck
-from railyard.rfm.checks.variants import node_counts, stated
+from railyard.rfm.checks.declaration import node_counts, stated
 from railyard.rfm.versions import typed_parameter
 
 

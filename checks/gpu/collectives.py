@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 import reframe as rfm
 
-from railyard.rfm.checks.nccl import NcclCheck
-from railyard.rfm.checks.variants import of_gpus
+from railyard.rfm.checks.declaration import of_gpus
+from railyard.rfm.checks.gpu import NcclCheck
 from railyard.rfm.versions import typed_parameter
 
 #: Without all_reduce, which runs in everyday runs.

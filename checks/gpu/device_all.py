@@ -9,7 +9,7 @@ tried on GPUs.
 import reframe as rfm
 
 from railyard.benchmarks.repetitions import Amounts
-from railyard.rfm.checks.device import EveryGpuCheck
+from railyard.rfm.checks.gpu import EveryGpuCheck
 from railyard.rfm.checks.groups import Accepts
 from railyard.rfm.checks.microbench import BANDWIDTH, COLLECTIVE
 

@@ -12,7 +12,7 @@ from typing import Any
 import reframe as rfm
 
 from railyard.benchmarks.repetitions import Amounts
-from railyard.rfm.checks.device import DeviceOsuCheck
+from railyard.rfm.checks.gpu import DeviceOsuCheck
 from railyard.rfm.checks.microbench import BANDWIDTH
 from railyard.rfm.versions import typed_parameter
 

@@ -7,7 +7,7 @@ If one card is good and all at once are low, GPUs or cards share a slot or a swi
 
 import reframe as rfm
 
-from railyard.rfm.checks.device import DevicePerftestCheck
+from railyard.rfm.checks.gpu import DevicePerftestCheck
 
 
 @rfm.simple_test

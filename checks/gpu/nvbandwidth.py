@@ -7,7 +7,7 @@ fewer lanes, a lost GPU or NVLink, or access control (ACS) on a PCIe switch. Fix
 import reframe as rfm
 
 from railyard.benchmarks.table.nvbandwidth import EVERY_NODE
-from railyard.rfm.checks.device import NvbandwidthCheck
+from railyard.rfm.checks.gpu import NvbandwidthCheck
 from railyard.rfm.versions import typed_parameter
 
 

@@ -13,7 +13,7 @@ gives each node four partners instead of all.
 import reframe as rfm
 
 from railyard.benchmarks.table.nccl import PAIRS
-from railyard.rfm.checks.nccl import NcclPairsCheck
+from railyard.rfm.checks.gpu import NcclPairsCheck
 
 
 @rfm.simple_test

@@ -9,8 +9,8 @@ could be tried on GPUs.
 import reframe as rfm
 
 from railyard.benchmarks.table.nccl import ONE_GPU, ONE_NODE, OVER_NICS, RAILS
+from railyard.rfm.checks.gpu import NcclCheck
 from railyard.rfm.checks.groups import Layout
-from railyard.rfm.checks.nccl import NcclCheck
 from railyard.rfm.versions import typed_parameter
 from railyard.site.matrix import DEFAULT
 

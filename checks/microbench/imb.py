@@ -8,9 +8,9 @@ directions.
 import reframe as rfm
 
 from railyard.benchmarks.repetitions import Amounts
+from railyard.rfm.checks.declaration import many_pairs
 from railyard.rfm.checks.groups import Accepts, Probes
 from railyard.rfm.checks.microbench import ImbCheck, ImbExtended
-from railyard.rfm.checks.variants import many_pairs
 
 #: IMB's default window has changed (256 in 2019 to 2021). This is OSU's, so that the two can be compared.
 WINDOWS = Amounts(1000, window=64)

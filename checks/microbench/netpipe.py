@@ -11,7 +11,7 @@ from railyard.benchmarks.repetitions import Amounts
 from railyard.parsers import netpipe
 from railyard.rfm.checks.groups import Outputs, Probes, Start
 from railyard.rfm.checks.microbench import RepeatedCheck
-from railyard.site.sizes import doubled
+from railyard.site.systems.measure import doubled
 
 
 class NetpipeCheck(RepeatedCheck):

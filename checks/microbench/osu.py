@@ -11,9 +11,9 @@ from dataclasses import replace
 import reframe as rfm
 
 from railyard.benchmarks.repetitions import Amounts
+from railyard.rfm.checks.declaration import many_pairs
 from railyard.rfm.checks.groups import Accepts, Layout, Probes
 from railyard.rfm.checks.microbench import BANDWIDTH, OsuCheck
-from railyard.rfm.checks.variants import many_pairs
 
 
 @rfm.simple_test

@@ -1,13 +1,14 @@
-"""Where a site keeps its systems, references and results, and where the files that come with Railyard are.
+"""Where a site keeps its systems, references and results, where Railyard's own files are, and variables that say so.
 
 A site is one folder, found the same way everywhere. The files that come with Railyard (checks, Spack environments,
 locks, and the start of a new site) are beside ``railyard/`` in a clone. In a wheel they are inside the package
 (pyproject.toml, force-include).
 """
 
+import contextlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from railyard.base.errors import SetupError
@@ -153,3 +154,18 @@ def part(home: Path, name: str) -> Path:
     """Return the site's own folder or file of that name, or Railyard's if the site has none."""
     own = home / name
     return own if own.exists() else find_shipped() / name
+
+
+@contextlib.contextmanager
+def with_variables(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set these variables while the block runs. After it, each is as before."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -49,7 +49,8 @@ from railyard.site.site import Site, site_at
 from railyard.site.systems.load import load_systems
 from railyard.site.test_id import TestId, named_policy, plain_check, without_repeat
 from railyard.verdict.inputs import Target
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.system_target import of_system
 from railyard.verdict.stored_outputs.target import Nodes
 

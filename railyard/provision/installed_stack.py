@@ -17,7 +17,6 @@ from railyard.stacks.libraries import LockedLibraries
 
 if TYPE_CHECKING:
     from railyard.provision.spack.marker import Marker
-    from railyard.provision.spack.request import Request
 
 
 #: A tool of many programs -> what to do if one of them is not there. Other tools have all of theirs, or none.
@@ -117,7 +116,7 @@ def find_stack(site: Site, stack: str) -> InstalledStack:
                 )
         own = InstalledStack(_launcher(prefix), prefix, environment, tools, modules=entry.modules)
         return own if entry.container is None else _in_image(site, own, entry.container)
-    from railyard.provision.spack.request import ready
+    from railyard.provision.spack.request import ready, request_of
 
     request = request_of(site, stack)
     found = ready(request)
@@ -204,38 +203,6 @@ def _listed_folders(prefix: str | None, tools: Mapping[str, str]) -> list[Path]:
 def _why_changed(folder: Path) -> str | None:
     # Asked once per process: these are hundreds of files, and each test asks several times.
     return kept_files.find_changed(folder)
-
-
-def request_of(site: Site, stack: str) -> "Request":
-    """Return what Spack is to build for a stack of this site. Raises SetupError for a stack that it does not build."""
-    from railyard.provision.spack.request import Request
-
-    entry = site.system.stacks[stack]
-    if entry.spack is None:
-        raise SetupError(
-            f"systems/{site.system.system}.yaml stacks.{stack}: found no spack, expected what Spack is to build for it"
-        )
-    root = Path(site.system.spack.root.replace("{home}", str(site.home))).expanduser()
-    return Request(
-        home=site.home,
-        system=_built_as(site),
-        stack=stack,
-        environment=entry.spack.environment or stack,
-        root=root if root.is_absolute() else site.home / root,
-        tools=entry.spack.benchmarks,
-        with_=entry.spack.with_,
-        without=entry.spack.without,
-        processor=site.system.processor,
-        scopes=site.system.spack.local_configuration,
-    )
-
-
-def _built_as(site: Site) -> str:
-    """Return the system whose overlay, lock and builds count: the one in ``like``, unless this one has an overlay."""
-    from railyard.provision.spack.overlay import overlay_file
-
-    own, like = site.system.system, site.system.like
-    return own if like is None or overlay_file(site.home, own).exists() else like
 
 
 def _launcher(prefix: str | None) -> str:

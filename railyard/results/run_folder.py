@@ -25,8 +25,7 @@ from typing import TypeVar
 from railyard.base.errors import InputError, SetupError
 from railyard.base.files import read_bounded, read_regular
 from railyard.base.json_codec import FormError, decode, encode
-from railyard.base.paths import runs_folder
-from railyard.base.variables import with_variables
+from railyard.base.paths import runs_folder, with_variables
 from railyard.results.record.form import ENDED_FILE_NAME, NodeGroup
 from railyard.results.record.masking import mask_text, masked_words
 from railyard.results.record.pair_rows import PackedRows, write
@@ -149,6 +148,8 @@ RUN_FOLDER_VARIABLE = "RAILYARD_RUN_FOLDER"
 _NOT_IN_A_FILE_NAME = re.compile(r"[^A-Za-z0-9.+=-]+")
 RELATIONS_FILE_NAME = "relations.json"
 COSTS_FILE_NAME = "costs.json"
+#: The stacks that no test of the run can use, each with the reason.
+UNFIT_FILE_NAME = "unfit-stacks.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,3 +342,19 @@ def _list_in(path: Path, name: str) -> list[object]:
         raise InputError(str(path), "something else", f'{{"format": {FORMAT}, "{name}": […]}}')
     items: list[object] = data[name]
     return items
+
+
+def note_unfit_stacks(folder: Path, unfit: Mapping[str, str]) -> None:
+    """Write the stacks that no test can use, each with the reason, into the run's folder; its tests read them there."""
+    if unfit:
+        (folder / UNFIT_FILE_NAME).write_text(json.dumps(dict(unfit), indent=1), encoding="utf-8")
+
+
+def why_unfit(stack: str) -> str | None:
+    """Return why no test of this run can use a stack, as found before the first test; None if tests can use it."""
+    folder = os.environ.get(RUN_FOLDER_VARIABLE)
+    file = Path(folder or "", UNFIT_FILE_NAME)
+    if not folder or not file.is_file():
+        return None
+    found: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
+    return found.get(stack)

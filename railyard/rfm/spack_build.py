@@ -11,8 +11,8 @@ from reframe.core.exceptions import ReframeError
 from reframe.core.logging import getlogger
 
 from railyard.base.errors import SetupError
-from railyard.provision.installed_stack import request_of
-from railyard.provision.spack.request import Request, ready
+from railyard.provision.spack.request import Request, ready, request_of
+from railyard.results.run_folder import why_unfit
 from railyard.rfm.guards import KeptHooks, as_reframe_error
 from railyard.rfm.system_choice import site_of
 from railyard.site.site import Site
@@ -39,8 +39,6 @@ class SpackEnvironment(KeptHooks, rfm.CompileOnlyRegressionTest):
         self.build_system.commands = [":"]
         if self._entry.spack is None or self.is_dry_run():
             return
-        from railyard.rfm.run.requirements import why_unfit
-
         unfit = why_unfit(self.current_environ.name)
         if unfit is not None:  # found before the first test, so not tried again for each fabric
             raise ReframeError(unfit)

@@ -235,6 +235,10 @@ NO_APPLICATION = "none"
 HasNumber = Callable[[TestId], bool]
 
 
+#: The tag of a check that an everyday run leaves out: another check answers its question, less closely.
+EXTENDED = "extended"
+
+
 @dataclass(frozen=True, slots=True)
 class Need:
     """What a check demands of a cell: the tool (`imb`), its test (`imb/Uniband`) and the number of nodes.

@@ -24,7 +24,7 @@ from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.path import counters_only, proof, traffic
 from railyard.verdict.rule_model import DeclaredMetric, MeasuredMetric, MetricInput, MostLike, OutputLine, PathProof
 from railyard.verdict.sizes import Sizes
-from railyard.verdict.wording import applications as words
+from railyard.verdict.wording import program
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
@@ -54,7 +54,7 @@ def _other_ranks(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...
     if case.threads:
         return _other_threads(case, tables, given)
     found = [(table, ran) for table in tables for ran in _processes(table) if ran != given]
-    return tuple(OutputLine(table.line, words.other_ranks(case.benchmark, ran, given)) for table, ran in found)
+    return tuple(OutputLine(table.line, program.other_ranks(case.benchmark, ran, given)) for table, ran in found)
 
 
 def _other_threads(case: "Case", tables: Sequence[Table], given: int) -> tuple[OutputLine, ...]:
@@ -63,7 +63,7 @@ def _other_threads(case: "Case", tables: Sequence[Table], given: int) -> tuple[O
     for table in tables:
         said = (table.context.get("processes"), table.context.get("threads"))
         if said != (given, given * case.threads):
-            found.append(OutputLine(table.line, words.other_threads(case.benchmark, *said, given, case.threads)))
+            found.append(OutputLine(table.line, program.other_threads(case.benchmark, *said, given, case.threads)))
     return tuple(found)
 
 
@@ -74,7 +74,7 @@ def _silent_nodes(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ..
         heard = {label(name) for name in every_node.nodes_of(table)}
         silent = [node for node in case.launch.nodes if label(node) not in heard]
         if silent:
-            found.append(OutputLine(table.line, words.silent_nodes(table.tool, silent)))
+            found.append(OutputLine(table.line, program.silent_nodes(table.tool, silent)))
     return tuple(found)
 
 
@@ -89,7 +89,7 @@ def _other_copies(case: "Case", table: Table) -> Iterator[tuple[str, str]]:
     due = gpus.per_node * (1 if within == "slot" else gpus.per_node - 1)
     for node, made in zip(every_node.nodes_of(table), table.column("copies"), strict=True):
         if made is not None and made != due:
-            yield node, words.other_copies(table.tool, node, made, due, gpus.per_node)
+            yield node, program.other_copies(table.tool, node, made, due, gpus.per_node)
 
 
 def _sick_gpus(case: "Case", tables: Sequence[Table]) -> tuple[Suspect, ...]:
@@ -110,7 +110,7 @@ def _sick_gpus(case: "Case", tables: Sequence[Table]) -> tuple[Suspect, ...]:
             elif isinstance(value, float) and (value < least or node in beside):
                 best = max(each for each in table.column("fastest") if isinstance(each, float))
                 lanes = lanes_seen(gpus, value) if within == "slot" else ""
-                found.append(Suspect("node", words.slow_copy(node, gpu, value, best, lanes), node))
+                found.append(Suspect("node", program.slow_copy(node, gpu, value, best, lanes), node))
     return tuple(found)
 
 
@@ -126,11 +126,11 @@ def _idle_threads(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ..
         if not idle:
             continue
         node, busy, threads = idle[0]
-        where = words.node_and_more(node, len(idle))
+        where = program.node_and_more(node, len(idle))
         if busy is None or threads is None:
-            found.append(OutputLine(table.line, words.unknown_threads(table.tool, where)))
+            found.append(OutputLine(table.line, program.unknown_threads(table.tool, where)))
             continue
-        said = words.idle_threads(table.tool, where, busy, threads, BUSY_SHARE.value * threads)
+        said = program.idle_threads(table.tool, where, busy, threads, BUSY_SHARE.value * threads)
         found.append(OutputLine(table.line, said))
     return tuple(found)
 
@@ -154,11 +154,11 @@ def _idle_in_ranks(
         used = {node: readings[node].used_s if node in readings else None for node in case.launch.nodes}
         unknown = [node for node, seconds in used.items() if seconds is None]
         if unknown:
-            found.append(OutputLine(table.line, words.unknown_threads_on(case.benchmark, unknown)))
+            found.append(OutputLine(table.line, program.unknown_threads_on(case.benchmark, unknown)))
             continue
         busy, node = min((seconds / sum(times), node) for node, seconds in used.items() if seconds is not None)
         if busy < BUSY_SHARE.value * told:
-            said = words.idle_in_rank(case.benchmark, node, busy, told, BUSY_SHARE.value * told)
+            said = program.idle_in_rank(case.benchmark, node, busy, told, BUSY_SHARE.value * told)
             found.append(OutputLine(table.line, said))
     return tuple(found)
 
@@ -187,7 +187,7 @@ class Application(Sizes):
         """Return the most that the nodes can compute, for HPL's own figure, if the site states clock and cores."""
         if not metric.of_peak:
             return None
-        source = words.stated_hardware(case.site.system.system)
+        source = program.stated_hardware(case.site.system.system)
         return most(case.site.system.nodes.hardware, _nodes_together(case), source)
 
     def failures(self, case: "Case", tables: Sequence[Table], played: bool) -> tuple[OutputLine, ...]:
@@ -206,7 +206,7 @@ class Application(Sizes):
         timed = [table for table in tables if "time" in table.columns]
         times = [seconds for table in timed for seconds in table.column("time") if isinstance(seconds, float | int)]
         shortest, problem = min(times, default=least_s), nodes_of_key(key)[0].rpartition("/")[2]
-        return None if shortest >= least_s else words.short_run(key, shortest, least_s, larger(problem))
+        return None if shortest >= least_s else program.short_run(key, shortest, least_s, larger(problem))
 
     def findings(self, case: "Case", tables: Sequence[Table]) -> Findings | None:
         """Return the nodes whose own GPUs are at fault; the references decide, and the job's completeness."""
@@ -229,7 +229,7 @@ class Application(Sizes):
         found = [value for table in tables if within for value in table.column("fastest") if isinstance(value, float)]
         if not found:
             return ()
-        declared = DeclaredMetric("fastest", "MB/s", "bandwidth", True, False, words.only_a_limit(), sized=False)
+        declared = DeclaredMetric("fastest", "MB/s", "bandwidth", True, False, program.only_a_limit(), sized=False)
         measured = MeasuredMetric("MB/s", (0,), (max(found),))
         return (MetricInput(declared, measured, limit=limit_within(case.site.system.gpus, within)),)
 
@@ -263,9 +263,9 @@ class Application(Sizes):
         if find(case.benchmark).within:
             values = [value for value in tables[0].column("bandwidth") if isinstance(value, float)]
             nodes = every_node.nodes_of(tables[0])
-            return (words.slowest_node(nodes[values.index(min(values))]),) if len(values) == len(nodes) else ()
+            return (program.slowest_node(nodes[values.index(min(values))]),) if len(values) == len(nodes) else ()
         slow = every_node.slow(tables[0])
-        return (words.slow_alone([each[:2] for each in slow], slow[0][2], unit),) if slow else ()
+        return (program.slow_alone([each[:2] for each in slow], slow[0][2], unit),) if slow else ()
 
     def path(
         self, case: "Case", tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: traffic.Plan
@@ -278,11 +278,11 @@ class Application(Sizes):
         nodes = case.launch.nodes
         if find(case.benchmark).within_node:
             alone = proof.judge_within_node(readings, {}, nodes)
-            said = words.quiet_networks(sorted(nodes))
+            said = program.quiet_networks(sorted(nodes))
             return replace(alone, sentence=said) if alone.state == "proven" else alone
         threshold = case.launch.settings.threshold_bytes or 0
         least = least_traffic.least(case.benchmark, tables, len(nodes), case.ranks_per_node, threshold)
-        return counters_only.judge(case, readings, plan, least, words.unknown_traffic(case.benchmark))
+        return counters_only.judge(case, readings, plan, least, program.unknown_traffic(case.benchmark))
 
 
 ASSESSOR = Application()
@@ -329,7 +329,7 @@ def _of_small_problem(case: "Case", tables: Sequence[Table]) -> tuple[str, ...]:
     if solved is None or not whole or solved.memory_share >= LEAST_SHARE:
         return ()
     share = 100 * solved.gflop_s / whole
-    return (words.small_problem(share, solved.order, solved.memory_share),) if share <= 100 else ()
+    return (program.small_problem(share, solved.order, solved.memory_share),) if share <= 100 else ()
 
 
 def most(hardware: NodeHardware | None, nodes: int, source: str) -> Most | None:
@@ -340,7 +340,7 @@ def most(hardware: NodeHardware | None, nodes: int, source: str) -> Most | None:
     if alone is None:
         return None
     flop, clock = hardware.flop_per_cycle, hardware.turbo_ghz
-    terms = words.peak_of(nodes, hardware.cores, flop, clock, hardware.accelerator_gflop_s or 0.0)
+    terms = program.peak_of(nodes, hardware.cores, flop, clock, hardware.accelerator_gflop_s or 0.0)
     return Most(nodes * alone, "Gflop/s", terms, source)
 
 

@@ -8,6 +8,7 @@ The record of an assessment: how a test is stored.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from functools import partial
 
 from railyard.base.wording import message_size
 from railyard.benchmarks import metrics
@@ -74,8 +75,8 @@ from railyard.verdict.run_setup import conditions_of
 from railyard.verdict.sizes import Sizes, assessor_of
 from railyard.verdict.verdict import CurveVerdict, Verdict, not_tested
 from railyard.verdict.wording import complete as say
-from railyard.verdict.wording import identity as identity_words
 from railyard.verdict.wording import path as path_words
+from railyard.verdict.wording import program
 from railyard.verdict.wording import verdict as words
 from railyard.verdict.wording.verdict import say_computed
 
@@ -232,7 +233,8 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
     read = [counters.parse(text, evidence.tag, drivers) for text in evidence.counters]
     readings = counters.by_node(read, case.launch.nodes)
     log = f"{evidence.stdout}\n{evidence.stderr}"
-    path = judged_path(case, assessor, tables, readings, log) if evidence.played is None else no_path("replay")
+    prove = partial(assessor.path, case, tables, readings)
+    path = judged_path(case, prove, readings, log) if evidence.played is None else no_path("replay")
     path = _with_cause(path, evidence)
     failures = (
         *_failures(case, parsed, evidence),
@@ -443,8 +445,8 @@ def _with_cause(path: PathProof, evidence: Evidence) -> PathProof:
     why = environment.why_whole(evidence.environment or ()) if is_idle else None
     if why is None:
         return path
-    sentence = identity_words.whole_messages(why, KEEPS_WHOLE[why.name])
-    return replace(path, sentence=f"{path.sentence}; {sentence}", look_at=identity_words.look_at_variable())
+    sentence = program.whole_messages(why, KEEPS_WHOLE[why.name])
+    return replace(path, sentence=f"{path.sentence}; {sentence}", look_at=program.look_at_variable())
 
 
 def _find_stuck(nodes: Sequence[str], readings: Mapping[str, counters.NodeCounters]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from railyard.base.bounds import STARVED_SHARE
 from railyard.base.wording import earlier_attempts, places
 from railyard.benchmarks.model import LATENCY
 from railyard.results.record.form import AttemptRecord, Suspect
-from railyard.site.sizes import PROBE_DELAY_BYTES
+from railyard.site.systems.measure import PROBE_DELAY_BYTES
 from railyard.verdict import verdict
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings

@@ -37,7 +37,7 @@ from railyard.site.references.model import Source
 from railyard.site.systems.model import Fabric, Rail
 from railyard.stacks import libraries, model
 from railyard.stacks.libraries import HOST, FileView, ImageFiles
-from railyard.verdict.wording import identity as words
+from railyard.verdict.wording import program
 from railyard.verdict.wording.ports import (
     crossed_rails,
     different_mtus,
@@ -238,9 +238,9 @@ def program_remarks(case: Case, evidence: Evidence, answered: Container[str]) ->
     # Of stand-ins, all ranks but the first end at once; a benchmark's ranks end together.
     unread = () if evidence.rehearsed else environment.nodes_without_benchmark(evidence.environment, case.launch)
     nodes = [node for node in unread if node in answered]
-    unseen = [words.environment_unread(nodes)] if nodes else []
+    unseen = [program.environment_unread(nodes)] if nodes else []
     unplanned = environment.find_unplanned(evidence.environment, case.launch)
-    return (*unseen, *map(words.unplanned_variable, unplanned), *libraries)
+    return (*unseen, *map(program.unplanned_variable, unplanned), *libraries)
 
 
 def _unproven(
@@ -249,13 +249,13 @@ def _unproven(
     """Yield what is not proven of the libraries that processes loaded."""
     doubts = environment.doubts(found, places, nodes)
     if doubts.unread:
-        yield words.libraries_unread(doubts.unread)
-    yield from (words.library_unproven(title, paths) for title, paths in doubts.paths.items())
+        yield program.libraries_unread(doubts.unread)
+    yield from (program.library_unproven(title, paths) for title, paths in doubts.paths.items())
 
 
 def _variable(case: Case, evidence: Evidence) -> str | None:
     other = environment.why_other(evidence.environment, case.launch) if evidence.environment else None
-    return None if other is None else words.other_variable(other)
+    return None if other is None else program.other_variable(other)
 
 
 def _of_another_library(case: Case, evidence: Evidence) -> str | None:
@@ -269,7 +269,7 @@ def _other_library(case: Case, evidence: Evidence) -> str | None:
     if not evidence.environment:
         return None
     other = environment.why_other_libraries(evidence.environment, _places(case, evidence))
-    return None if other is None else words.other_library(other)
+    return None if other is None else program.other_library(other)
 
 
 def _image(evidence: Evidence) -> str | None:
@@ -277,7 +277,7 @@ def _image(evidence: Evidence) -> str | None:
     unlike = None if evidence.image is None else evidence.image.find_unlike()
     if evidence.image is None or unlike is None:
         return None
-    return words.other_image(str(evidence.image.inside.file), *((each.node, each.size) for each in unlike))
+    return program.other_image(str(evidence.image.inside.file), *((each.node, each.size) for each in unlike))
 
 
 def _files(evidence: Evidence) -> FileView:
@@ -301,7 +301,7 @@ def _launcher(case: Case, evidence: Evidence) -> str | None:
     if meant is None or not evidence.launcher:
         return None
     other = mpi_identity.why_other_launcher(evidence.launcher, meant.stack, meant.version)
-    return None if other is None else words.other_launcher(other)
+    return None if other is None else program.other_launcher(other)
 
 
 def _library(case: Case, evidence: Evidence) -> str | None:
@@ -325,7 +325,7 @@ def _library(case: Case, evidence: Evidence) -> str | None:
     # A script (one calls the system's own NetPIPE) has no libraries, and does not show what it calls.
     if libraries.NO_LIBRARIES in said:
         return None
-    return words.unknown_linkage(case.benchmark, one_line(said))
+    return program.unknown_linkage(case.benchmark, one_line(said))
 
 
 def _another_mpi(case: Case, evidence: Evidence) -> str | None:
@@ -334,7 +334,7 @@ def _another_mpi(case: Case, evidence: Evidence) -> str | None:
     if meant is None or evidence.exit_code == UNFIT_EXIT:
         return None
     other = mpi_identity.why_other(f"{evidence.stdout}\n{evidence.stderr}", meant)
-    return None if other is None else words.other_mpi(other)
+    return None if other is None else program.other_mpi(other)
 
 
 def _runs_of_their_own(case: Case, evidence: Evidence, tables: Sequence[Table]) -> str | None:
@@ -351,7 +351,7 @@ def _runs_of_their_own(case: Case, evidence: Evidence, tables: Sequence[Table]) 
     if max(single, len(refusals)) < 2:
         return None
     refusal = one_line(refusals[0]) if len(refusals) >= single else ""
-    return words.separate_runs(given, refusal, max(single, len(refusals)))
+    return program.separate_runs(given, refusal, max(single, len(refusals)))
 
 
 def conditions_of(case: Case, evidence: Evidence, used: Sequence[str]) -> tuple[ConditionRecord, ...]:

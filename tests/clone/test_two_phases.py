@@ -89,7 +89,7 @@ def test_files_begin_in_the_order_of_their_collection_and_not_with_those_of_most
     (tmp_path / "test_many.py").write_text("def test_one(): pass\ndef test_two(): pass\n", encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-c", os.devnull, f"--rootdir={tmp_path}",
-         "--numprocesses", "1", *words, str(tmp_path)],
+         "--numprocesses", "1", f"--confcutdir={tmp_path}", *words, str(tmp_path)],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert re.findall(r" PASSED .*::(test_\w+)", done.stdout) == ["test_first", "test_one", "test_two"], done.stdout
@@ -111,7 +111,7 @@ def test_a_disturbed_test_is_counted_and_named_and_fails_nothing(tmp_path: Path)
     (tmp_path / "test_suite.py").write_text(SUITE, encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider", "-c", os.devnull,
-         f"--rootdir={tmp_path}", str(tmp_path)],
+         f"--rootdir={tmp_path}", f"--confcutdir={tmp_path}", str(tmp_path)],
         cwd=CLONE, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")

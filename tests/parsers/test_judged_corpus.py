@@ -10,7 +10,8 @@ from railyard.cli.commands.judge import read
 from railyard.cli.main import main
 from railyard.parsers import wrf
 from railyard.site.site import site_at
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.system_target import of_system
 from railyard.verdict.stored_outputs.target import Nodes, of_link
 from railyard.verdict.wording.causes import latency_of_tcp

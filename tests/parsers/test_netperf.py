@@ -5,7 +5,8 @@ import pytest
 from railyard.parsers import detect
 from railyard.parsers.netperf import parse
 from railyard.parsers.output import ParsedOutput, ParseError
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.target import of_link
 from tests.parsers.samples import MADE
 

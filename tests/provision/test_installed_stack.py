@@ -8,8 +8,9 @@ import pytest
 from railyard.base.errors import SetupError
 from railyard.job.mpi_identity import IntendedMpi
 from railyard.job.provenance import provenance, spack_provenance
-from railyard.provision.installed_stack import InstalledStack, find_stack, request_of
+from railyard.provision.installed_stack import InstalledStack, find_stack
 from railyard.provision.spack.build import ensure
+from railyard.provision.spack.request import request_of
 from railyard.site.site import Site
 from railyard.site.systems.load import load_system
 from tests.made import spack_site

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from railyard.base.errors import SetupError
 from railyard.results import run_folder
 from railyard.results.record.form import hold_promise
-from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE
+from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE, note_unfit_stacks, why_unfit
 
 
 @pytest.fixture(autouse=True)
@@ -71,3 +71,12 @@ def test_cases_that_differ_keep_names_that_differ() -> None:
     cases = [f"{check} %rails={rails} @virtual:{fabric}+{stack}" for check in ("ImbUniband", "ImbBiband")
              for rails in (1, 2) for fabric in ("hsn", "eth") for stack in ("mpich", "openmpi")]  # fmt: skip
     assert len({run_folder.file_name(case) for case in cases}) == len(cases)
+
+
+def test_a_stack_that_no_test_can_use_is_noted_for_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert why_unfit("mpich") is None
+    monkeypatch.setenv(RUN_FOLDER_VARIABLE, str(tmp_path))
+    note_unfit_stacks(tmp_path, {})
+    assert (why_unfit("mpich"), list(tmp_path.iterdir())) == (None, [])
+    note_unfit_stacks(tmp_path, {"mpich": "it was not built"})
+    assert (why_unfit("mpich"), why_unfit("openmpi")) == ("it was not built", None)

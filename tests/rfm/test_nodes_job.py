@@ -15,7 +15,7 @@ from reframe.core.environments import Environment
 import railyard.rfm.backends  # noqa: F401  # registers its backend
 from railyard.base.errors import RailyardError
 from railyard.job.probe_job import job_lines, nodes_asked
-from railyard.rfm.nodes_job import ReframeJob
+from railyard.rfm.backends import ReframeJob
 from railyard.site.systems.jobs import SchedulerSettings, resource_options
 from tests.parsers.test_flux import JOBS
 

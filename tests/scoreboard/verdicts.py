@@ -19,7 +19,8 @@ from railyard.benchmarks.table import micro
 from railyard.cli.commands.judge import read
 from railyard.parsers.output import ParsedOutput
 from railyard.verdict.stored_outputs.each_file import first_sentence
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.target import Nodes, unnamed_link
 from tests.scoreboard.links import Row, rows, rows_of, target_of
 

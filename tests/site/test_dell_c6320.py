@@ -13,7 +13,8 @@ from railyard.cli.main import main
 from railyard.parsers.output import Cell, ParsedOutput, Table
 from railyard.site.site import Site, site_at
 from railyard.site.test_id import TestId
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.system_target import of_system
 from railyard.verdict.wording.reference import own_condition
 from tests.made.words import below

@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.site.sizes import FULL_SIZES, QUICK_SIZES, sizes_within
+from railyard.site.systems.measure import FULL_SIZES, QUICK_SIZES, sizes_within
 
 
 @pytest.mark.parametrize(

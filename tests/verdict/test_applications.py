@@ -14,10 +14,8 @@ from railyard.parsers import hpl, npb
 from railyard.site.references.model import Entry
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
-from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN, not_judged
-from railyard.verdict.wording import applications as application_words
+from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN, not_judged, program
 from railyard.verdict.wording import complete as complete_words
-from railyard.verdict.wording import identity as identity_words
 from railyard.verdict.wording import path as path_words
 from railyard.verdict.wording import possible as possible_words
 from railyard.verdict.wording import reference as reference_words
@@ -157,7 +155,7 @@ def test_the_path_of_a_kernel_without_a_known_bound_is_what_the_counters_show(ra
     assert (path.state, path.expected_bytes) == ("proven", None)
     assert path.sentence == (
         "240.0 MB moved on vn1, vn2, vn3 and vn4: 100.0 % over hsn0, at most 0.1 MB over another network; "
-        f"{application_words.unknown_traffic('npb/CG/W')}"
+        f"{program.unknown_traffic('npb/CG/W')}"
     )
 
 
@@ -238,9 +236,9 @@ def test_a_run_on_one_node_keeps_off_every_network(ran: Run) -> None:
 def test_ranks_that_do_not_know_one_another_fail_rule_1(ran: Run) -> None:
     alone = ran("npb/CG/W", npb_text(processes=1) * 4)
     assert said(alone)[:2] == ("fail", 1)
-    assert identity_words.separate_runs(4, "", 4) in said(alone)[2]
+    assert program.separate_runs(4, "", 4) in said(alone)[2]
     other = ran("hpl/hpl", hpl_text().replace("     2     2   ", "     1     2   "))
-    assert f'{at_line(1)}{application_words.other_ranks("hpl/hpl", 2, 4)}"' in said(other)[2]
+    assert f'{at_line(1)}{program.other_ranks("hpl/hpl", 2, 4)}"' in said(other)[2]
 
 
 def test_a_verification_that_fails_fails_the_run(ran: Run) -> None:
@@ -325,7 +323,7 @@ def test_a_rate_above_the_highest_clock_is_impossible(ran: Run, virtual: Site) -
         *(("performance", 384.0), ("memory_share", 3.96), ("time", 0.17)),
     ]
     # of the peak at the base clock: 4 x 4 x 16 x 2 is 512
-    assert application_words.small_problem(75.0, 4608, 8 * 4608**2 / 2**32) in sound.verdict.remarks
+    assert program.small_problem(75.0, 4608, 8 * 4608**2 / 2**32) in sound.verdict.remarks
 
 
 def test_a_problem_in_most_of_the_memory_says_its_share_of_the_peak(ran: Run, virtual: Site) -> None:
@@ -424,4 +422,4 @@ def test_threads_of_which_nothing_is_known_did_not_work(virtual: Site) -> None:
     case = case_of(nodes, "hpl/every-node", launch={"nodes": ("vn1",), "within_node": True}, time_limit_s=120)
     bare = every_node_text(3.26).replace("# railyard: used 326 326 56\n", "")
     found = judged(case, bare, every_node.hpl_of_nodes, {"vn1": {}})
-    assert f"{at_line(1)}{application_words.unknown_threads('hpl', 'vn1')}" in found.verdict.text
+    assert f"{at_line(1)}{program.unknown_threads('hpl', 'vn1')}" in found.verdict.text

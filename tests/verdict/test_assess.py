@@ -46,7 +46,6 @@ from railyard.verdict.wording.complete import (
     say_stopped,
     too_few_tables,
 )
-from railyard.verdict.wording.identity import other_mpi, unknown_linkage
 from railyard.verdict.wording.path import (
     carried_one_way,
     carried_part,
@@ -65,6 +64,7 @@ from railyard.verdict.wording.path import (
 )
 from railyard.verdict.wording.ports import idle, idle_part, look_at, miscount, no_bond
 from railyard.verdict.wording.possible import Limit, say_disbelieved, say_unread, share_of_limit
+from railyard.verdict.wording.program import other_mpi, unknown_linkage
 from railyard.verdict.wording.reference import (
     held_at_worst,
     look_at_rails,

@@ -9,7 +9,8 @@ from railyard.site.references.load import References
 from railyard.site.site import Site, site_at
 from railyard.site.systems.model import Fabric
 from railyard.verdict.inputs import Target
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.system_target import of_system
 from railyard.verdict.stored_outputs.target import Nodes, of_link
 from railyard.verdict.wording import Figure, stored_outputs, too_short

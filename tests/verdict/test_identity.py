@@ -13,7 +13,7 @@ from railyard.site.site import Site
 from railyard.stacks.libraries import LockedLibraries, LockedPackage
 from railyard.verdict.assess import Assessment
 from railyard.verdict.run_setup import why_not_meant
-from railyard.verdict.wording import identity as identity_words
+from railyard.verdict.wording import program
 from tests.made.judged import TAG, case_of, counters_file, launch_of
 
 RECORDED = Path(__file__).resolve().parents[1] / "recordings" / "failed"
@@ -121,8 +121,8 @@ def test_a_node_whose_benchmark_was_not_seen_and_a_variable_of_nobodys_plan_are_
     assessed: Assess, had: Callable[..., tuple[RankEnvironment, ...]]
 ) -> None:
     assert assessed(environment=had()[:1]).verdict.remarks == (
-        identity_words.environment_unread(["vn2"]),
-        identity_words.libraries_unread(["vn2"]),
+        program.environment_unread(["vn2"]),
+        program.libraries_unread(["vn2"]),
     )
     assert assessed(environment=had(UCX_IB_SL="1")).verdict.remarks == (
         'UCX_IB_SL is "1" in the environment of IMB-MPI1 on vn2, and the run did not plan it',
@@ -137,8 +137,8 @@ def test_the_environment_of_a_node_that_the_job_did_not_run_on_is_no_remark(
     assert (found.rule, found.remarks) == (1, ())
 
 
-A_TABLE_EACH = identity_words.separate_runs(2, "", 2).partition(": ")[2].partition(";")[0]
-ALONE = identity_words.separate_runs(2, "", 2).partition("a table")[0]
+A_TABLE_EACH = program.separate_runs(2, "", 2).partition(": ")[2].partition(";")[0]
+ALONE = program.separate_runs(2, "", 2).partition("a table")[0]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from railyard.stacks import wording as stack_words
 from railyard.stacks.containers import Image
 from railyard.stacks.libraries import ImageFiles
 from railyard.verdict.assess import Assessment
-from railyard.verdict.wording import identity as identity_words
+from railyard.verdict.wording import program
 from tests.made.judged import launch_of, run_of_cell
 
 INSIDE = Image("apptainer", "/images/mpi.sif")
@@ -65,20 +65,20 @@ def test_another_ucx_than_the_images_fails(imaged: Site, virtual: Site) -> None:
 def test_a_run_that_did_not_look_inside_fails(imaged: Site, virtual: Site) -> None:
     found = judge(imaged, virtual, linked="", image=replace(SEEN, files=None))
     assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
-    assert identity_words.unknown_linkage("imb/Uniband", "") in found.verdict.line
+    assert program.unknown_linkage("imb/Uniband", "") in found.verdict.line
 
 
 def test_nodes_with_different_images_fail(imaged: Site, virtual: Site) -> None:
     found = judge(imaged, virtual, image=replace(SEEN, nodes=(NodeImage("vn1", 9, 1, 7), NodeImage("vn2", 7, 1, 7))))
     assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
-    assert identity_words.other_image("/images/mpi.sif", ("vn1", 9), ("vn2", 7)) in found.verdict.line
+    assert program.other_image("/images/mpi.sif", ("vn1", 9), ("vn2", 7)) in found.verdict.line
 
 
 def test_a_node_that_shows_nothing_of_a_process_inside_is_named(imaged: Site, virtual: Site) -> None:
     launch = launch_of(imaged, "mpich", ("hsn0",), nodes=("vn1", "vn2"))
     silent = tuple(RankEnvironment(node, "IMB-MPI1", dict(planned_variables(launch))) for node in launch.nodes)
     found = judge(imaged, virtual, environment=silent)
-    assert identity_words.libraries_unread(["vn1", "vn2"]) in found.verdict.line
+    assert program.libraries_unread(["vn1", "vn2"]) in found.verdict.line
 
 
 def started(imaged: Site, launcher: str, kind: str = "apptainer", **changes: Any) -> Launch:

@@ -9,7 +9,8 @@ from railyard.benchmarks.model import Benchmark
 from railyard.benchmarks.table import micro
 from railyard.parsers.detect import parse
 from railyard.parsers.output import ParsedOutput, Table
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.target import Nodes, of_link
 from railyard.verdict.wording import Figure, too_short
 

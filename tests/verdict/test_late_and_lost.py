@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from railyard.parsers.detect import parse
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.target import Nodes, of_link
 from railyard.verdict.wording.weak_figures import flat_top
 from tests.parsers.test_iperf3 import seconds_of

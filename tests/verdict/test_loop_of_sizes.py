@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from railyard.parsers import osu, perftest
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.passes import Passes
 from railyard.verdict.stored_outputs.target import of_link
 

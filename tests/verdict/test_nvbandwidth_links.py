@@ -3,7 +3,8 @@
 import pytest
 
 from railyard.parsers.detect import parse
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.target import of_link
 
 TO_DEVICE, BETWEEN = "host_to_device_memcpy_ce", "device_to_device_memcpy_read_ce"

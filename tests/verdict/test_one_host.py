@@ -6,7 +6,8 @@ import pytest
 
 from railyard.base.wording import IMPOSSIBLE
 from railyard.parsers import cxi, iperf3, osu, perftest, qperf
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.target import Nodes, of_link
 from railyard.verdict.wording import Figure, too_short
 

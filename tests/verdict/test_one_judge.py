@@ -18,7 +18,8 @@ from railyard.verdict.assess import Assessment
 from railyard.verdict.gpu.run import of_gpu_system
 from railyard.verdict.rule_model import RuleResult
 from railyard.verdict.stored_outputs.collectives import judge_collectives
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.system_target import of_system
 from railyard.verdict.stored_outputs.target import Nodes
 from tests.conftest import ROOT

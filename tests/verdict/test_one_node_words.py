@@ -4,7 +4,8 @@ import pytest
 
 from railyard.benchmarks.table import micro
 from railyard.parsers.detect import parse
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.launch_command import launch, server
 from railyard.verdict.stored_outputs.target import Nodes, of_link
 

@@ -3,7 +3,8 @@
 import pytest
 
 from railyard.parsers.osu import parse
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.target import Nodes, of_link
 
 SIZES = tuple(4 << n for n in range(19))

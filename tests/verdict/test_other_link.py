@@ -3,7 +3,8 @@
 import pytest
 
 from railyard.parsers import perftest
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.target import of_link
 from railyard.verdict.wording import not_judged, stored_outputs
 

@@ -3,7 +3,8 @@
 import pytest
 
 from railyard.parsers.detect import parse
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.target import of_link
 
 NDR = 98_000.0  # MB/s both ways together, as posted healthy pairs reach over one card

@@ -11,7 +11,8 @@ from railyard.parsers import imb, osu
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.system_target import of_system
 from railyard.verdict.wording.complete import say_exited, say_reported
 from tests.made.judged import SIZES, case_of, healthy_bytes, healthy_rates, imb_output, judged

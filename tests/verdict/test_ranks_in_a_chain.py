@@ -3,7 +3,8 @@
 import pytest
 
 from railyard.parsers import imb
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.target import Nodes, of_link
 
 SIZES = (0, *(1 << power for power in range(23)))

@@ -6,7 +6,8 @@ import pytest
 
 from railyard.parsers import osu, perftest
 from railyard.site.site import site_at
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.system_target import of_system
 from railyard.verdict.stored_outputs.target import of_link
 from tests.made.words import below

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from railyard.parsers.detect import parse
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.target import of_link
 
 ON_DEVICE = "# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)\n"

@@ -3,7 +3,8 @@
 import pytest
 
 from railyard.parsers.detect import parse
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.target import of_link
 
 QPERF_BW = "tcp_bw:\n    bw  =  {} GB/sec\n"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from railyard.site.site import Site
     from railyard.verdict.gpu.run import GpuTarget
     from railyard.verdict.inputs import Target
-    from railyard.verdict.stored_outputs.judge import Judgement
+    from railyard.verdict.stored_outputs.judgement import Judgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def command(**options: Any) -> int:
     """
     given = _Options(**options)
     from railyard.base.files import shown_name
-    from railyard.verdict.stored_outputs import text
+    from railyard.verdict.stored_outputs.judgement import as_json, text
 
     _refuse_mixed(given)
     for option, value in (
@@ -165,9 +165,9 @@ def command(**options: Any) -> int:
     judgements, against = _judge_file(given, of, target, given.file)
     name = shown_name(given.file)
     if given.as_json:
-        click.echo(json.dumps(text.as_json(name, against, judgements), indent=1))
+        click.echo(json.dumps(as_json(name, against, judgements), indent=1))
     else:
-        say(text.text(name, against, judgements, why=given.why))
+        say(text(name, against, judgements, why=given.why))
     return 0 if all(judgement.is_pass for judgement in judgements) else 1
 
 

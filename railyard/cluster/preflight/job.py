@@ -66,8 +66,8 @@ from railyard.provision.installed_stack import find_on_nodes
 from railyard.results.record.form import Suspect
 from railyard.site.matrix import DEFAULT, policy_of
 from railyard.site.site import Site
-from railyard.site.sizes import largest_allowed
 from railyard.site.systems.jobs import FAMILIES, escape_exports
+from railyard.site.systems.measure import largest_allowed
 from railyard.site.test_id import TestId
 from railyard.site.topology import places_of
 from railyard.stacks import ask

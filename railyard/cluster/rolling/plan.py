@@ -37,8 +37,8 @@ from railyard.parsers.slurm import WORDS, free_in
 from railyard.site import topology
 from railyard.site.matrix import DEFAULT, policy_of, tool_reason
 from railyard.site.site import Site
-from railyard.site.sizes import largest_allowed
 from railyard.site.systems.jobs import FAMILIES, is_slurm, why_not_by_name
+from railyard.site.systems.measure import largest_allowed
 from railyard.stacks import ask
 from railyard.verdict.blame.search.model import Round, rounds
 

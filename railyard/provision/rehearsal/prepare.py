@@ -17,8 +17,7 @@ from pathlib import Path
 
 from railyard.base.errors import RailyardError, SetupError
 from railyard.base.files import write_whole
-from railyard.base.paths import REHEARSAL_VARIABLE, packaged_text, state_folder
-from railyard.base.variables import with_variables
+from railyard.base.paths import REHEARSAL_VARIABLE, packaged_text, state_folder, with_variables
 from railyard.base.wording import count_of, listing
 from railyard.benchmarks.apps.wrf import inputs_of
 from railyard.benchmarks.table import micro

@@ -22,8 +22,8 @@ from railyard.hardware.counters import DRIVERS, Driver
 from railyard.hardware.links import LANES, ROCE_HEADERS, SLOTS, Link, rate_gbit_s, speed_of_lane
 from railyard.provision.rehearsal.form import Fault
 from railyard.provision.testbed.spec import MANAGEMENT_DEVICE
-from railyard.site.systems.fabric_state import FabricState
 from railyard.site.systems.model import Fabric, Rail, System
+from railyard.site.systems.parts import FabricState
 
 if TYPE_CHECKING:
     from railyard.site.systems.model import System

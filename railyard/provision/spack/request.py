@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.base.errors import RailyardError, SetupError, did_you_mean, note_remark
-from railyard.provision.installed_stack import request_of
 from railyard.provision.spack import locks, marker
+from railyard.provision.spack.calls import program
 from railyard.provision.spack.marker import Marker
-from railyard.provision.spack.program import program
+from railyard.provision.spack.overlay import overlay_file
 from railyard.provision.spack.sources import Choices, Sources, gather
 from railyard.site.references.load import references_of
 from railyard.site.site import Site
@@ -107,6 +107,34 @@ def requests(home: Path, name: str, stacks: tuple[str, ...] = ()) -> tuple[Reque
             )
     site = Site(home, system, references_of(home / "references", system))
     return tuple(request_of(site, stack) for stack in built if not stacks or stack in stacks)
+
+
+def request_of(site: Site, stack: str) -> Request:
+    """Return what Spack is to build for a stack of this site. Raises SetupError for a stack that it does not build."""
+    entry = site.system.stacks[stack]
+    if entry.spack is None:
+        raise SetupError(
+            f"systems/{site.system.system}.yaml stacks.{stack}: found no spack, expected what Spack is to build for it"
+        )
+    root = Path(site.system.spack.root.replace("{home}", str(site.home))).expanduser()
+    return Request(
+        home=site.home,
+        system=_built_as(site),
+        stack=stack,
+        environment=entry.spack.environment or stack,
+        root=root if root.is_absolute() else site.home / root,
+        tools=entry.spack.benchmarks,
+        with_=entry.spack.with_,
+        without=entry.spack.without,
+        processor=site.system.processor,
+        scopes=site.system.spack.local_configuration,
+    )
+
+
+def _built_as(site: Site) -> str:
+    """Return the system whose overlay, lock and builds count: the one in ``like``, unless this one has an overlay."""
+    own, like = site.system.system, site.system.like
+    return own if like is None or overlay_file(site.home, own).exists() else like
 
 
 def source_errors(site: Site) -> tuple[RailyardError, ...]:

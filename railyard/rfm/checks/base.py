@@ -20,14 +20,20 @@ from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
 from railyard.base.errors import RailyardError
 from railyard.parsers.rail_parts import NEXT_LAUNCH
 from railyard.rfm.backends import hold_measurement_lock
-from railyard.rfm.checks.declaration import Declaration
-from railyard.rfm.checks.groups import find_override
-from railyard.rfm.checks.numbers import take_numbers, why_refused
-from railyard.rfm.checks.variants import builds_with_spack
+from railyard.rfm.checks.declaration import Declaration, builds_with_spack
+from railyard.rfm.checks.groups import find_override, take_numbers, why_refused
 from railyard.rfm.guards import CarriedInit, GuardedFigures, as_reframe_error, told_only_when_set
-from railyard.rfm.run.options import EXTENDED
 from railyard.rfm.system_choice import end_at_errors, places, stated_amounts
-from railyard.site.matrix import DEFAULT, HAS_GPUS, OWN_CORES, alone_reason, environment_terms, is_extended, policy_of
+from railyard.site.matrix import (
+    DEFAULT,
+    EXTENDED,
+    HAS_GPUS,
+    OWN_CORES,
+    alone_reason,
+    environment_terms,
+    is_extended,
+    policy_of,
+)
 from railyard.site.test_id import TestId
 from railyard.stacks.libraries import own_feature, pair_feature
 
@@ -231,10 +237,10 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
     @property
     def rail_prober(self) -> "RailProber":
         """What measures each rail of the run alone, by the tool's own ping-pong, with one rank per node."""
+        from railyard.rfm.backends import ReframeJob
         from railyard.rfm.checks.node_questions import PingPong
         from railyard.rfm.checks.probe_places import place_of
         from railyard.rfm.checks.prober import RailProber
-        from railyard.rfm.nodes_job import ReframeJob
 
         plan, stage = self._plan, Path(self.stagedir)
 

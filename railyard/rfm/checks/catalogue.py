@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.table.micro import refuse_unknown
-from railyard.rfm.run.options import EXTENDED
-from railyard.site.matrix import RAIL_COUNTS, Need
+from railyard.site.matrix import EXTENDED, RAIL_COUNTS, Need
 
 if TYPE_CHECKING:
     from railyard.rfm.checks.base import InterconnectCheck

@@ -1,16 +1,22 @@
-"""What a check declares about its benchmark: ReFrame's variables and parameters, and what follows from these only."""
+"""What a check declares about its benchmark, ReFrame's variables and parameters, and which variants a system gives it.
 
+ReFrame would never select a variant that no partition can run, and needs 2 ms to make it. If ReFrame has no system, all
+variants are made: the matrix reads the checks this way, and leaves out what a system lacks.
+"""
+
+import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import variable
 from reframe.core.exceptions import ReframeError
-from reframe.core.meta import RegressionTestMeta
+from reframe.core.meta import RegressionTestMeta, make_test
 
 from railyard.base.errors import RailyardError
+from railyard.base.numbers import powers_of_two
 from railyard.rfm.checks.groups import (
     OLD_NAMES,
     SIZES,
@@ -24,24 +30,101 @@ from railyard.rfm.checks.groups import (
     group_old_names,
     merge_groups,
 )
-from railyard.rfm.checks.variants import rail_counts, rail_policies
-from railyard.rfm.system_choice import site_of
+from railyard.rfm.system_choice import environment_features, partition_features, partitions, site_of, sweep
 from railyard.rfm.versions import Plugin, typed_parameter
-from railyard.site.matrix import DEFAULT
+from railyard.site.matrix import DEFAULT, HAS_GPUS, NO_APPLICATION, RAIL_COUNTS, named_policies
 from railyard.site.site import Site
-from railyard.site.sizes import FULL_SIZES, QUICK_SIZES, sizes_within
-from railyard.site.systems.measure import NODES, RANKS, Takes
+from railyard.site.systems.measure import FULL_SIZES, NODES, QUICK_SIZES, RANKS, Takes, sizes_within
+from railyard.site.systems.model import HOST_SWEEP
+from railyard.stacks.model import NIC_PER_RANK
 
 if TYPE_CHECKING:
     from railyard.benchmarks.moved_bytes import Repetitions
     from railyard.benchmarks.repetitions import Pace
     from railyard.job.client_server import Command
     from railyard.rfm.checks.other_way import WayBack
+    from railyard.rfm.checks.plan import Runner
     from railyard.rfm.checks.prober import Prober, RailProber
-    from railyard.rfm.checks.runner import Runner
     from railyard.site.matrix import Need
     from railyard.site.systems.measure import StatedAmounts
     from railyard.site.systems.model import System
+
+
+Check = TypeVar("Check", bound=type)
+Value = TypeVar("Value")
+
+_RAILS = re.compile(r"rails([1-9][0-9]*)")
+#: The numbers of nodes of a sweep if no system is known.
+_COUNTS = powers_of_two(HOST_SWEEP)
+
+
+def rail_counts() -> tuple[int, ...]:
+    """Return the numbers of rails that tests are made for: those that the current system has."""
+    features = partition_features() or ()
+    return tuple(sorted(int(found[1]) for found in map(_RAILS.fullmatch, features) if found)) or RAIL_COUNTS
+
+
+def rail_policies(pair_per_rail: bool = False) -> tuple[str, ...]:
+    """Return the rail policies that tests are made for: each stack's own, and others that some stack has.
+
+    NIC per rank is among them only if there is one pair per rail.
+    """
+    named = named_policies(environ.features for each in partitions() or () for environ in each.environs)
+    return (DEFAULT, *(policy for policy in named if pair_per_rail or policy != NIC_PER_RANK))
+
+
+def of_gpus(values: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return the values of a parameter of a check between GPUs; only the first if the current system has no GPUs."""
+    features = partition_features()
+    return values if features is None or HAS_GPUS in features else values[:1]
+
+
+def many_pairs(check: Check) -> Check:
+    """Give a check at least one pair of ranks per rail, and tests of the policy that needs these: a NIC per rank.
+
+    This decorates a class, or a base, whose ranks each have their own partner on another node.
+    """
+    policy = typed_parameter(rail_policies(pair_per_rail=True), type=str, loggable=True)
+    layout = Layout(pair_per_rail=True)
+    body = {"layout": layout, "policy": policy, "__doc__": check.__doc__, "__qualname__": check.__qualname__}
+    made: Check = make_test(check.__name__, (check,), body, module=check.__module__)
+    return made
+
+
+def builds_with_spack() -> bool:
+    """Return whether the current system has stacks whose benchmarks Spack builds."""
+    return any(each.extras.get("railyard_spack") for each in partitions() or ())
+
+
+def stated(prefix: str, every: tuple[str, ...]) -> tuple[str, ...]:
+    """Return which of these problems the current system asks for, by features such as ``npb-W`` of its environments.
+
+    If it asks for none, return the first, since a parameter must have a value.
+    """
+    features = environment_features()
+    if features is None:
+        return every
+    return tuple(name for name in every if f"{prefix}-{name}" in features) or every[:1]
+
+
+def stated_names(prefix: str) -> tuple[str, ...]:
+    """Return the names that the current system states, by features such as ``app-gamess``; ``none`` if it has none.
+
+    A parameter must have a value, and no stack has a tool of that name.
+    """
+    features = environment_features() or ()
+    return tuple(sorted(f.removeprefix(f"{prefix}-") for f in features if f.startswith(f"{prefix}-"))) or (
+        NO_APPLICATION,
+    )
+
+
+def node_counts(powers: int = 0) -> tuple[int, ...]:
+    """Return on how many nodes a sweep is measured: up to what the current system has, or what its file asks for.
+
+    ``powers``: only on powers of two, up to this one.
+    """
+    takes = Takes(swept=True, powers=powers)
+    return tuple(count for count in sweep() or _COUNTS if takes.sweeps(count)) or (1,)
 
 
 #: Numbers that a tool may be given.

@@ -18,9 +18,8 @@ from railyard.job.launch import TESTBEDS
 from railyard.provision.testbed.boot import each_node_words
 from railyard.rfm.checks.runner import text_of
 from railyard.rfm.guards import CarriedInit, as_reframe_error
-from railyard.rfm.run.options import EXTENDED
 from railyard.rfm.system_choice import partitions, site_of
-from railyard.site.matrix import RDMA_PORTS
+from railyard.site.matrix import EXTENDED, RDMA_PORTS
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
 

@@ -33,8 +33,7 @@ from railyard.benchmarks.table.perftest import BIDIRECTIONAL
 from railyard.parsers import imb, osu, perftest
 from railyard.rfm.checks.base import InterconnectCheck
 from railyard.rfm.checks.groups import Accepts, Probes, Start
-from railyard.site.sizes import doubled
-from railyard.site.systems.measure import StatedAmounts
+from railyard.site.systems.measure import StatedAmounts, doubled
 
 if TYPE_CHECKING:
     from railyard.site.systems.measure import StatedAmounts

@@ -21,7 +21,7 @@ from railyard.results.record.form import Suspect
 from railyard.rfm.checks.probe_places import HeldPair, NotProbed, Place, Series, Step, no_step
 from railyard.rfm.checks.runner import READER
 from railyard.site.site import Site
-from railyard.site.sizes import PROBE_DELAY_BYTES, PROBE_SIZE_BYTES
+from railyard.site.systems.measure import PROBE_DELAY_BYTES, PROBE_SIZE_BYTES
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_bad_path, with_remark, with_suspects

@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from railyard.base.errors import RailyardError
 from railyard.base.hostlist import list_nodes
@@ -14,11 +14,11 @@ from railyard.job.launch import Launch, Ranks, plan_launch, runs_as_root
 from railyard.job.node_facts import ProcessPlacement, side_of
 from railyard.parsers import rail_parts
 from railyard.parsers.output import ParsedOutput
-from railyard.rfm.checks.numbers import why_not_taken
-from railyard.rfm.checks.runner import PlannedJob, RunOutputs, runner_of
+from railyard.rfm.checks.groups import why_not_taken
+from railyard.rfm.checks.runner import PlannedJob, RunOutputs
 from railyard.site.matrix import DEFAULT, disabled_reason
 from railyard.site.site import Site
-from railyard.site.sizes import largest_allowed
+from railyard.site.systems.measure import largest_allowed
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
 from railyard.stacks.containers import NEVER_RUN
@@ -26,7 +26,10 @@ from railyard.stacks.model import NIC_PER_RANK, STACKS
 from railyard.verdict.assess import Assessment, assess
 
 if TYPE_CHECKING:
-    from railyard.rfm.checks.runner import Runner
+    from railyard.rfm.checks.measured_run import MeasuredRun
+    from railyard.rfm.checks.replayed_run import ReplayedRun
+
+    Runner: TypeAlias = MeasuredRun | ReplayedRun
 
 
 class UntestedCase(Exception):
@@ -35,6 +38,14 @@ class UntestedCase(Exception):
     def __init__(self, reason: str, said: str) -> None:
         super().__init__(said)
         self.reason = reason
+
+
+def runner_of(site: Site, test: TestId, dry: bool = False) -> "Runner":
+    """Return what makes the output of a test on this system; a ``dry`` run makes no output."""
+    from railyard.rfm.checks.measured_run import MeasuredRun
+    from railyard.rfm.checks.replayed_run import ReplayedRun
+
+    return ReplayedRun(site, test) if site.system.provider == "replay" else MeasuredRun(site, test, dry)
 
 
 @dataclass(frozen=True, slots=True)

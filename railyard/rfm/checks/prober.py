@@ -30,7 +30,7 @@ from railyard.rfm.checks.probe_places import (
 )
 from railyard.rfm.checks.runner import READER
 from railyard.site.site import Site
-from railyard.site.sizes import PROBE_DELAY_BYTES, PROBE_DELAY_SIZE_BYTES, PROBE_SIZE_BYTES
+from railyard.site.systems.measure import PROBE_DELAY_BYTES, PROBE_DELAY_SIZE_BYTES, PROBE_SIZE_BYTES
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame import slow_rails
 from railyard.verdict.blame.slow_rails import (

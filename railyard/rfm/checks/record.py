@@ -31,7 +31,7 @@ from railyard.verdict.findings import explain_run, with_pace, with_starvation
 
 if TYPE_CHECKING:
     from railyard.provision.testbed.starvation import Reading
-    from railyard.rfm.checks.runner import Runner
+    from railyard.rfm.checks.plan import Runner
 
 
 #: Seconds to wait for a quiet moment before a disturbed measurement is made again.

@@ -1,14 +1,14 @@
 """What makes a check's output: what it is given, the job that follows from that, and what the job leaves.
 
 Two have the same methods: ``MeasuredRun`` runs the benchmark itself on the system's nodes, ``ReplayedRun`` plays a
-recording. A test chooses one of them once, by ``runner_of``; nothing else asks which it is.
+recording. A test chooses one of them once, by ``plan.runner_of``; nothing else asks which it is.
 """
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 from railyard.base.files import read_bounded, too_long
 from railyard.job import batch, counters, environment, image, node_facts
@@ -19,15 +19,7 @@ from railyard.parsers.gpu_pairs import FOLDER
 from railyard.parsers.output import ParseError
 from railyard.rfm.checks.groups import Outputs, Probes, Start
 from railyard.rfm.job_ends import EXIT_CODE
-from railyard.site.site import Site
-from railyard.site.test_id import TestId
 from railyard.stacks.containers import Image
-
-if TYPE_CHECKING:
-    from railyard.rfm.checks.measured_run import MeasuredRun
-    from railyard.rfm.checks.replayed_run import ReplayedRun
-
-    Runner: TypeAlias = MeasuredRun | ReplayedRun
 
 #: Files beside the job's script: the counter reader, the folder of what it reads, what ``ldd`` printed about the
 #: benchmark, what the launcher printed about itself, and the hosts that the scheduler gave the job.
@@ -224,14 +216,6 @@ def text_of(path: Path) -> str:
         return read_bounded(path).text
     except FileNotFoundError:
         return ""
-
-
-def runner_of(site: Site, test: TestId, dry: bool = False) -> "Runner":
-    """Return what makes the output of a test on this system; a ``dry`` run makes no output."""
-    from railyard.rfm.checks.measured_run import MeasuredRun
-    from railyard.rfm.checks.replayed_run import ReplayedRun
-
-    return ReplayedRun(site, test) if site.system.provider == "replay" else MeasuredRun(site, test, dry)
 
 
 def quote_words(words: Iterable[str]) -> tuple[str, ...]:

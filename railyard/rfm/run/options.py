@@ -11,8 +11,8 @@ from typing import NoReturn
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.paths import CHECKS, part
 from railyard.base.wording import count_of, few, listing
-from railyard.rfm.checks.numbers import SET_BY_CHECKS
-from railyard.site.matrix import DEFAULT, Need, policies
+from railyard.rfm.checks.groups import SET_BY_CHECKS
+from railyard.site.matrix import DEFAULT, EXTENDED, Need, policies
 from railyard.site.systems.measure import NODES, RANKS
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
@@ -23,8 +23,6 @@ _MOST_LISTED = 30
 _BEHIND_CLASS = re.compile(r"[%@/ ].*")
 #: A variant ("OsuBandwidth@3") or a hash ("/69235c30"), which ReFrame does not compare with names.
 _OTHER_NAME = re.compile(r"@|^/")
-#: The tag of a check that an everyday run leaves out: another check answers its question, less closely.
-EXTENDED = "extended"
 #: What a report says about a check that was left out.
 LEFT_OUT = "an extended check, not part of an everyday run: railyard run --extended (make run EXTENDED=1)"
 #: Options that switch a verdict off: refused, since every test would pass unjudged.

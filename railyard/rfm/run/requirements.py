@@ -1,6 +1,5 @@
 """Checks once, before the first test, what all tests of a run need. Otherwise each would fail for the same reason."""
 
-import json
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -15,16 +14,12 @@ from railyard.provision.installed_stack import find_stack, mpi_of
 from railyard.provision.mpi_prefixes import SOURCES, prefix_of
 from railyard.provision.replay.index import folder_of, read_index
 from railyard.provision.spack.bootstrap import Getting, prepare
-from railyard.results.run_folder import RUN_FOLDER_VARIABLE
 from railyard.site.site import Site
 from railyard.site.systems.jobs import ASK_FOR_WHOLE_NODES, OWN_LAUNCHERS
 from railyard.site.systems.load import current_rehearsal
 from railyard.site.systems.module_system import no_modules_sentence
 from railyard.site.test_id import TestId
 from railyard.stacks.model import STACKS
-
-#: In a run's folder: the stacks that no test can use, each with the reason.
-UNFIT_FILE = "unfit-stacks.json"
 
 
 def ask(site: Site, promised: Sequence[TestId], echo: Callable[[str], None], getting: Getting) -> Mapping[str, str]:
@@ -99,22 +94,6 @@ def ask_for_scripts(site: Site, promised: Sequence[TestId]) -> None:
 
 def _sentences(unfit: Mapping[str, str]) -> str:
     return "\n".join(dict.fromkeys(unfit.values()))
-
-
-def note(unfit: Mapping[str, str], folder: Path) -> None:
-    """Write the stacks that no test can use into the run's folder; its tests read them there."""
-    if unfit:
-        (folder / UNFIT_FILE).write_text(json.dumps(dict(unfit), indent=1), encoding="utf-8")
-
-
-def why_unfit(stack: str) -> str | None:
-    """Return why no test of this run can use a stack, as found before the first test; None if tests can use it."""
-    folder = os.environ.get(RUN_FOLDER_VARIABLE)
-    file = Path(folder or "", UNFIT_FILE)
-    if not folder or not file.is_file():
-        return None
-    found: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
-    return found.get(stack)
 
 
 def _why_not_installed(site: Site, stack: str) -> str | None:

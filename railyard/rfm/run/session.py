@@ -37,7 +37,7 @@ from railyard.results.record.form import hold_promise as promises
 from railyard.results.record.masking import REPORT_NAME, mask_killed_runs
 from railyard.results.relations import costs_of_run
 from railyard.results.report.overview import cell_json
-from railyard.results.run_folder import new_run_id
+from railyard.results.run_folder import new_run_id, note_unfit_stacks
 from railyard.rfm.run import requirements
 from railyard.rfm.run.options import (
     LEFT_OUT,
@@ -348,7 +348,7 @@ class Session:
         unmasked = mask_killed_runs(folder.parent)
         folder.mkdir(parents=True)
         self.folder = folder
-        requirements.note(unfit_stacks, folder)
+        note_unfit_stacks(folder, unfit_stacks)
         missing, left_out = self._missing_cells(system, folder, promised)
         problems = (*problems, *missing, *unmasked)
         self._tell(f"{count_of(len(promised), 'test')} on {system.system}: {system.description}")

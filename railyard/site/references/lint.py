@@ -21,8 +21,8 @@ from railyard.site.references.checks import metric_of, sides
 from railyard.site.references.load import References
 from railyard.site.references.model import BAD_CASE, Entry, Relation, Side, is_for
 from railyard.site.references.relation_forms import MeasuredSide, compare
-from railyard.site.sizes import QUICK_SIZES, doubled, largest_allowed, sizes_within
 from railyard.site.systems.fields import ANY
+from railyard.site.systems.measure import QUICK_SIZES, doubled, largest_allowed, sizes_within
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
 

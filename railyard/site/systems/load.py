@@ -19,11 +19,11 @@ from railyard.base.values import show
 from railyard.base.wording import listing
 from railyard.site.systems.checks import check_prices, check_system
 from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE, is_slurm
-from railyard.site.systems.like import load_written_out
 from railyard.site.systems.model import (
     Fabric,
     System,
 )
+from railyard.site.systems.node_part import load_written_out
 from railyard.site.systems.stack_entry import StackEntry, declare_stacks
 from railyard.site.systems.stated_topology import with_topologies
 

@@ -13,7 +13,6 @@ from railyard.benchmarks.apps.installed_applications import Application
 from railyard.hardware import limits, links
 from railyard.hardware.counters import rail_name
 from railyard.hardware.node import NodeHardware
-from railyard.site.systems.fabric_state import FabricState
 from railyard.site.systems.fields import (
     Benchmarks,
     Blocking,
@@ -50,9 +49,8 @@ from railyard.site.systems.node_view import (
     PayloadSize,
     Provider,
 )
-from railyard.site.systems.parts import Gate, Gpus
+from railyard.site.systems.parts import FabricState, Gate, Gpus, TopologySource
 from railyard.site.systems.stack_entry import Preparation, SpackSite, StackEntry
-from railyard.site.systems.stated_topology import TopologySource
 from railyard.stacks.ask import LARGEST, Knobs
 from railyard.stacks.model import holds_for, number_alone
 

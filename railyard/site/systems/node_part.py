@@ -1,8 +1,12 @@
-"""The part of a system's file that says what its nodes and fabrics are, and what a gate demands: without its stacks.
+"""A system's file before its models: what another system gives it (`like`), and its part about nodes, fabrics and gate.
 
 A part is read without the models, whose import takes longer than a gate. It is never a second opinion: `read_part`
 returns a part only if the whole model would take each of its values for the same value, and None for all else, also for
 what is right but rare. Then the whole file must be read, which names the mistake. Tests compare both readings.
+
+``like: virtual`` in systems/virtual-slurm.yaml gives it the fabrics, stacks and nodes of systems/virtual.yaml. So the
+same cluster under a scheduler is a file of ten lines, and its references are not copied either. Mappings are merged
+entry by entry.
 """
 
 import re
@@ -12,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from railyard.base.bounds import FLAP_QUIET, FLAPS_PER_DAY
-from railyard.base.errors import RailyardError
+from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.json_codec import decode
-from railyard.base.strict_yaml import Document
+from railyard.base.strict_yaml import Document, load
 from railyard.base.values import (
     NAME_PATTERN,
     check_pattern,
@@ -22,11 +26,11 @@ from railyard.base.values import (
     check_size,
     check_value,
     seconds,
+    show,
 )
 from railyard.hardware.counters import ERROR_BITS, rail_name
 from railyard.hardware.limits import declared_link
 from railyard.hardware.links import LANES, LINKS, SLOTS, Link
-from railyard.site.systems.like import load_written_out
 from railyard.site.systems.node_view import (
     Counters,
     HeaderModel,
@@ -45,6 +49,45 @@ from railyard.site.systems.node_view import (
     check_nodes,
     node_names,
 )
+
+#: Fields that are not inherited. If two systems had the same host names, nobody could tell them apart.
+_OWN = ("system", "hostnames", "like")
+
+
+def load_written_out(path: Path) -> Document:
+    """Return a system's file with the fields that it leaves out. Raises InputError for what is wrong with that."""
+    return written_out(load(path, f"{path.parent.name}/{path.name}"), path.parent)
+
+
+def written_out(document: Document, folder: Path) -> Document:
+    """Return the document, with missing fields from the system that it is like; unchanged if it is like none.
+
+    If both have a field that is a mapping, its entries are merged, and its own win. A list is not merged: its own
+    replaces the other's. Raises InputError if ``like`` names no file of the folder, the system itself, or a system that
+    is like another. A mistake in the other's file is reported when that file is read.
+    """
+    name = document.data.get("like")
+    if not isinstance(name, str):  # none, or a value that the model refuses
+        return document
+    known = sorted(path.stem for path in folder.glob("*.yaml") if path.stem != document.data.get("system"))
+    if name not in known:
+        raise document.error(("like",), show(name), "another file of the folder", did_you_mean(name, known))
+    other = load(folder / f"{name}.yaml", f"{folder.name}/{name}.yaml").data
+    if "like" in other:
+        found = f"{show(name)}, which is itself like {show(other['like'])}"
+        raise document.error(("like",), found, "a system that is not like another")
+    inherited = {key: value for key, value in other.items() if key not in _OWN}
+    return Document(document.file, _merge(inherited, document.data), document.root)
+
+
+def _merge(other: Mapping[Any, Any], own: Mapping[Any, Any]) -> dict[Any, Any]:
+    merged = dict(other)
+    for key, value in own.items():
+        before = other.get(key)
+        both = isinstance(before, Mapping) and isinstance(value, Mapping)
+        merged[key] = _merge(before, value) if both and isinstance(before, Mapping) else value
+    return merged
+
 
 #: The largest GID index, as `stacks.ask.LARGEST` has it.
 MOST_GIDS = 255

@@ -1,22 +1,33 @@
-"""Small parts of systems/*.yaml: `gate` and its demands, and `gpus` of each node.
+"""Small parts of systems/*.yaml: `gate` and its demands, `gpus` of each node, and `fabric_state` of a fabric.
 
-The part `gate` of systems/*.yaml: demands of `railyard gate`, and the commands that drain and resume nodes.
-
-The part `gpus` of systems/*.yaml: the GPUs of each node, what connects them, and the GPU nearest to each NIC.
+``gate``: demands of `railyard gate`, and the commands that drain and resume nodes. ``gpus``: the GPUs of each node,
+what connects them, and the GPU nearest to each NIC. ``fabric_state``: the state of ports, cards and slots; a field that
+is left out follows from the fabric's link, slot, rails and MTU, or only has to be equal on all nodes.
 """
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, WithJsonSchema
 
 from railyard.base.bounds import FLAP_QUIET, FLAPS_PER_DAY
-from railyard.base.fields import Count, Duration, Model, Name, Positive, Prose, Size
-from railyard.base.values import seconds
+from railyard.base.errors import did_you_mean
+from railyard.base.fields import Count, Duration, Model, Name, PathText, Positive, Prose, Size, Value
+from railyard.base.values import refuse, seconds, show
+from railyard.hardware.counters import ERROR_BITS
 from railyard.hardware.gpu_nodes import GPU_LINKS, GpuLink, over_slot
-from railyard.hardware.links import SLOTS
-from railyard.site.systems.fields import NodeNames, SlotName
-from railyard.site.systems.node_view import check_command, check_gate_counter, check_limit
+from railyard.hardware.links import LANES, SLOTS
+from railyard.site.systems.fields import HostPattern, NodeNames, SlotName
+from railyard.site.systems.node_view import (
+    IommuMode,
+    LinkWidth,
+    PathMtu,
+    PayloadSize,
+    RoceMode,
+    check_command,
+    check_gate_counter,
+    check_limit,
+)
 
 Limit = Annotated[Duration, AfterValidator(check_limit)]
 #: The words of a command, as the kernel gets them. No shell reads them.
@@ -131,3 +142,71 @@ class Gpus(Model):
             return max(1, -(-len(devices) // self.per_node))
         near = [gpu for device in devices for gpu in self.nearest.get(device, ())]
         return max([near.count(gpu) for gpu in set(near)], default=1)
+
+
+def _speed(name: str) -> str:
+    if name in LANES:
+        return name
+    raise refuse(show(name), "the name of a lane speed", did_you_mean(name.upper(), LANES))
+
+
+def _error_counter(name: str) -> str:
+    if name in ERROR_BITS:
+        return name
+    raise refuse(show(name), "an error counter by its standard name", did_you_mean(name, ERROR_BITS))
+
+
+def _priorities(values: tuple[int, ...]) -> tuple[int, ...]:
+    if len(set(values)) == len(values):
+        return tuple(sorted(values))
+    raise refuse(show(list(values)), "each priority once")
+
+
+SpeedName = Annotated[str, AfterValidator(_speed), WithJsonSchema({"type": "string", "enum": list(LANES)})]
+ErrorCounterName = Annotated[str, AfterValidator(_error_counter)]
+Priority = Annotated[int, Field(strict=True, ge=0, le=7)]
+Priorities = Annotated[tuple[Priority, ...], AfterValidator(_priorities)]
+Bound = Annotated[int, Field(strict=True, ge=0)]
+
+
+class FabricState(Model):
+    """What ports, cards and slots of a fabric must be, if link, slot, rails and MTU do not say it already."""
+
+    width: LinkWidth | None = Field(None, description="Lanes of every link, if they differ from the link's own")
+    speed: SpeedName | None = Field(
+        None, description="Lane speed of every link (EDR), if it differs from the link's own"
+    )
+    mtu: PathMtu | None = Field(None, description="Active path MTU of every port, bytes")
+    firmware: Value | None = Field(None, description="Firmware of every card; if left out: the same on all nodes")
+    psid: Value | None = Field(None, description="Board id of every card; if left out: the same on all nodes")
+    subnet_manager: bool | None = Field(None, description="Whether there is one; if left out: on ib and opa")
+    gid_index: Bound | None = Field(None, description="For RoCE: the GID that jobs use")
+    roce_mode: RoceMode | None = Field(None, description="For RoCE; if left out: v2")
+    pfc: Priorities | None = Field(None, description="For RoCE: priorities with flow control (PFC)")
+    ecn: Priorities | None = Field(None, description="For RoCE: priorities with congestion notification (ECN)")
+    hops: Count | None = Field(None, description="The most switches between two nodes on one rail")
+    others: tuple[HostPattern, ...] = Field((), description="Patterns of hosts on the fabric that are not nodes")
+    errors: dict[ErrorCounterName, Bound] = Field(
+        {}, description="Error counter: the highest value that is not a fault"
+    )
+    max_read_request: PayloadSize | None = Field(None, description="PCIe, bytes")
+    relaxed_ordering: bool | None = Field(None, description="PCIe: whether cards may use it")
+    acs: bool | None = Field(None, description="PCIe: whether bridges above the cards redirect peer traffic")
+    iommu: IommuMode | None = Field(None, description="How the IOMMU treats cards")
+
+
+class TopologySource(Model):
+    """A file of the site with the switches of a fabric."""
+
+    slurm: PathText = Field(
+        description="Slurm's topology.conf or topology.yaml, or what `scontrol show topology` printed; from the folder "
+        "of this file"
+    )
+    name: Name | None = Field(
+        None, description="Which topology of a topology.yaml with several; if left out: its default"
+    )
+    rails: dict[Name, NodeNames] = Field(
+        {},
+        description="Rail (mlx5_0, mlx5_0:1): its own switches among those of the file (r0leaf[1-4]), if each rail has "
+        "its own",
+    )

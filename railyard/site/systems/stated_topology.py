@@ -9,39 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import Field
-
 from railyard.base.errors import InputError, did_you_mean, note_remark
-from railyard.base.fields import Model, Name, PathText
 from railyard.base.hostlist import label, list_nodes
 from railyard.base.paths import why_absent
 from railyard.base.strict_yaml import MAX_BYTES, Document
 from railyard.base.values import show
 from railyard.base.wording import listing
-from railyard.site.systems.fields import NodeNames
+from railyard.site.systems.parts import TopologySource
 
 if TYPE_CHECKING:
     from railyard.parsers.slurm_topology import Place, SlurmTopology, Switch
     from railyard.site.systems.model import Fabric, Rail, System
 
 Switches = Mapping[str, Sequence[str]]
-
-
-class TopologySource(Model):
-    """A file of the site with the switches of a fabric."""
-
-    slurm: PathText = Field(
-        description="Slurm's topology.conf or topology.yaml, or what `scontrol show topology` printed; from the folder "
-        "of this file"
-    )
-    name: Name | None = Field(
-        None, description="Which topology of a topology.yaml with several; if left out: its default"
-    )
-    rails: dict[Name, NodeNames] = Field(
-        {},
-        description="Rail (mlx5_0, mlx5_0:1): its own switches among those of the file (r0leaf[1-4]), if each rail has "
-        "its own",
-    )
 
 
 @dataclass(frozen=True, slots=True)

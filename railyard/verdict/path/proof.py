@@ -13,16 +13,15 @@ The path proof of a pair within a node: no network of any node moved the pair's 
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from railyard.base.bounds import CARRIED_SHARE, LEAST_PAYLOAD, UNMEANT_SHARE, WIRE_UP
 from railyard.base.hostlist import MOST_IN_WORDS
 from railyard.job.case import Case
 from railyard.job.counters import NodeCounters
 from railyard.job.launch import bonded_ports, counters_can_prove, rates
-from railyard.parsers.output import Table
 from railyard.results.record.form import Suspect
 from railyard.verdict.path.other_traffic import (
     Unbalanced,
@@ -63,10 +62,6 @@ from railyard.verdict.path.traffic import (
 from railyard.verdict.rule_model import Conflict, PathProof, look_at_owners, path_not_judged
 from railyard.verdict.wording import path as words
 from railyard.verdict.wording.path import Way
-
-if TYPE_CHECKING:
-    from railyard.verdict.sizes import Sizes
-
 
 LONGEST = 2000
 """Longest line, in characters, that is looked at: a stack's own lines are short."""
@@ -316,11 +311,12 @@ def of_their_own(findings: Sequence[Finding], plan: Plan) -> list[Finding]:
 
 
 def judged_path(
-    case: Case, assessor: "Sizes", tables: list[Table], readings: Mapping[str, NodeCounters], log: str
+    case: Case, prove: Callable[[Plan], PathProof], readings: Mapping[str, NodeCounters], log: str
 ) -> PathProof:
-    """Return the path proof of a run: what its counters show, compared with what ``assessor`` says that it moved.
+    """Return the path proof of a run: what its counters show, compared with what it had to move.
 
-    ``log`` is all that the job printed: what the stack says there about its devices is compared with the counters.
+    ``prove`` adds the run's traffic to a plan with its rails and policy, and judges it (``verdict.sizes``). ``log``
+    is all that the job printed: what the stack says there about its devices is compared with the counters.
     """
     if not counters_can_prove(case.site, case.fabric):
         return path_not_judged(words.no_counters_of_rails(case.fabric))
@@ -335,7 +331,7 @@ def judged_path(
         bonded=bonded_ports(case.site, case.fabric, case.launch.meant),
         cabled=tuple(rail.device for rail in case.site.system.fabrics[case.fabric].rails),
     )
-    path = assessor.path(case, tables, readings, plan)
+    path = prove(plan)
     clocks = {node: read.clock_khz for node, read in readings.items() if read.clock_khz is not None}
     resends = tuple(node for node, read in readings.items() if loses(read))
     path = compared_with_log(path, log, case.launch.in_log, case.launch.meant)

@@ -43,17 +43,14 @@ from railyard.verdict.rule_model import (
 from railyard.verdict.rule_model import path_not_judged as no_path
 from railyard.verdict.stored_outputs.judge import (
     NODES,
-    CurveJudgement,
-    Judgement,
-    State,
     complete,
     failures_of,
     key_of,
-    not_judged_tables,
     unlike_asked,
     why_unknown,
     without_table,
 )
+from railyard.verdict.stored_outputs.judgement import CurveJudgement, Judgement, State, not_judged_tables
 from railyard.verdict.stored_outputs.target import ANY_STACK
 from railyard.verdict.wording import stored_outputs as words
 from railyard.verdict.wording import verdict as verdict_words

@@ -18,9 +18,8 @@ from railyard.base.values import one_line
 from railyard.parsers.output import ParseError
 from railyard.verdict.gpu.run import GpuTarget
 from railyard.verdict.inputs import Target
-from railyard.verdict.stored_outputs import text
-from railyard.verdict.stored_outputs.judge import Judgement
-from railyard.verdict.stored_outputs.text import WORDS, state_of
+from railyard.verdict.stored_outputs import judgement
+from railyard.verdict.stored_outputs.judgement import FORMAT, WORDS, Judgement, state_of
 from railyard.verdict.wording import stored_outputs as words
 
 State = Literal["pass", "report-only", "fail", "not-judged", "unreadable"]
@@ -106,7 +105,7 @@ def as_json(folder: str, verdicts: Iterable[FileVerdict]) -> dict[str, Any]:
     made = tuple(verdicts)
     counts = Counter(verdict.state for verdict in made)
     return {
-        "format": text.FORMAT,
+        "format": FORMAT,
         "folder": folder,
         "counts": {state: counts[state] for state in STATES},
         "files": [_file_json(verdict) for verdict in made],
@@ -117,7 +116,7 @@ def _file_json(verdict: FileVerdict) -> dict[str, Any]:
     """Return one file's verdict; if nothing could be judged, ``judgements`` is empty, and there is no ``against``."""
     judged: dict[str, Any] = {"judgements": []}
     if verdict.against is not None:
-        judged = text.as_json(verdict.file, verdict.against, verdict.judgements)
+        judged = judgement.as_json(verdict.file, verdict.against, verdict.judgements)
         del judged["format"]
     first = {"file": verdict.file, "state": verdict.state, "benchmarks": list(verdict.benchmarks)}
     return {**first, "sentence": verdict.sentence, **judged}

@@ -5,9 +5,8 @@ and nodes of rule 1.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
-from typing import Literal
 
 from railyard.base.errors import RailyardError
 from railyard.base.values import one_line
@@ -24,7 +23,6 @@ from railyard.parsers.fabric.port import PortState
 from railyard.parsers.output import Caution, ParsedOutput, Table, validation_of
 from railyard.parsers.unread_rows import unread_rows
 from railyard.provision.replay.form import said_of_itself
-from railyard.results.record.headline import MOST, make_headline
 from railyard.verdict import run_rules
 from railyard.verdict.day_one import facts_of
 from railyard.verdict.hints.causes import ONE_NODE, ONE_NODE_RATE, Likeness, causes_beside, likenesses
@@ -45,6 +43,7 @@ from railyard.verdict.rule_model import (
 )
 from railyard.verdict.rule_model import path_not_judged as no_path
 from railyard.verdict.sizes import assessor_of
+from railyard.verdict.stored_outputs.judgement import CurveJudgement, Judgement, State, not_judged_tables
 from railyard.verdict.stored_outputs.passes import (
     Passes,
     counted_as,
@@ -69,15 +68,10 @@ from railyard.verdict.stored_outputs.remarks import (
 )
 from railyard.verdict.stored_outputs.target import ANY_NODES, ANY_STACK, Nodes, with_printed_gpus, with_printed_mtu
 from railyard.verdict.stored_outputs.unfit import why_unfit
-from railyard.verdict.wording import Miss
 from railyard.verdict.wording import not_judged as say_not_judged
 from railyard.verdict.wording import stored_outputs as words
 from railyard.verdict.wording import verdict as verdict_words
-from railyard.verdict.wording.causes import with_first_cause
 from railyard.verdict.wording.complete import brief_failure
-from railyard.verdict.wording.reference import brief_share
-
-State = Literal["pass", "fail", "report-only", "not-judged"]
 
 #: A stored output does not say which nodes these were.
 NODES = (words.unnamed_nodes(),)
@@ -85,80 +79,6 @@ NODES = (words.unnamed_nodes(),)
 _MOST_PAIRS = 512
 #: The first size of perftest's ``-a``, B.
 _FIRST_OF_ALL = 2
-
-
-@dataclass(frozen=True, slots=True)
-class CurveJudgement:
-    """One metric in per cent: its worst ratio to the references (with the size), and its peak's ratio to the limit."""
-
-    curve: Curve
-    directions: int
-    limit: Limit | None
-    percent_of_reference: float | None
-    percent_of_reference_size: int | None
-    percent_of_limit: float | None
-    references: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """The verdict of a table or of several passes; ``lines`` are their headings'. ``benchmark`` is None if unknown.
-
-    ``shown_line``: the heading of the one pass that is shown, since it does not pass; None: of several, their median.
-    ``counted_as``: what several passes of it are called. ``cause``: what the output itself says of a fallback, if it
-    fails. ``why_unjudged``: what the sentence says after "not judged: ", empty if it does not begin so.
-    """
-
-    benchmark: str | None
-    lines: tuple[int, ...]
-    state: State
-    sentence: str
-    rules: tuple[RuleResult, ...] = ()
-    curves: tuple[CurveJudgement, ...] = ()
-    causes: tuple[Likeness, ...] = ()
-    remarks: tuple[str, ...] = ()
-    shown_line: int | None = None
-    counted_as: str = "passes"
-    cause: str = ""
-    why_unjudged: str = ""
-
-    @property
-    def reason(self) -> str:
-        """The sentence, without the words that it was not judged."""
-        return self.why_unjudged or self.sentence
-
-    @property
-    def failure(self) -> RuleResult | None:
-        """The rule that it fails; None if it does not fail."""
-        return next((rule for rule in self.rules if rule.state == "fail"), None)
-
-    @property
-    def headline(self) -> str:
-        """Why it fails, in one line of at most 100 characters: its cause first; empty if it does not fail."""
-        failure = self.failure
-        if failure is None:
-            return ""
-        likely = "" if self.cause or failure.miss is None else _with_likeness(failure.miss, self.causes)
-        return make_headline((), self.cause or likely or failure.brief or failure.sentence, failure.fault)
-
-    @property
-    def is_pass(self) -> bool:
-        """Whether it passes, or meets everything that can be checked on a system without references."""
-        return self.state in ("pass", "report-only")
-
-
-def not_judged_tables(benchmark: str | None, tables: Sequence[Table], why: str) -> Judgement:
-    """Return that equal tables are not judged, and why."""
-    lines = tuple(table.line for table in tables)
-    return Judgement(benchmark, lines, "not-judged", say_not_judged(why), why_unjudged=why)
-
-
-def _with_likeness(miss: Miss, causes: Sequence[Likeness]) -> str:
-    """Return a low value with the first cause that it looks like, without figures; empty if that is no headline."""
-    if not causes:
-        return ""
-    text = with_first_cause(brief_share(miss), causes[0].looks)
-    return text if len(text) <= MOST else ""
 
 
 def judge(

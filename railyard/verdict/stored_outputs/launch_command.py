@@ -17,7 +17,6 @@ from itertools import pairwise, takewhile
 from pathlib import PurePosixPath
 
 from railyard.benchmarks.model import Tool
-from railyard.verdict.stored_outputs.one_node_words import NO_HOST
 from railyard.verdict.wording import stored_outputs
 
 #: Files and variables in which a scheduler names the nodes of the job.
@@ -45,6 +44,12 @@ _HERE = re.compile(
 _DEFAULT_NAME = r"\b(?:(?:I_MPI_)?HYDRA_HOST_FILE|(?:(?:OMPI|PRTE)_MCA_)?(?:orte|prte)_default_hostfile)\b"
 _SETS_DEFAULT = re.compile(rf"{_DEFAULT_NAME}(?:\s{{0,9}}=\s{{0,9}}|\s{{1,9}}){_FILE}")
 _REMOVES_DEFAULT = re.compile(rf"\bunset(?:env)?\s[^\n;&|]{{0,200}}{_DEFAULT_NAME}")
+#: What a rank may be on, and ``srun -l`` may print, besides a host: processors, cards, devices, names of machines.
+NO_HOST = (
+    r"(?!(?i:x86_64|i[3-6]86|aarch64|arm|ppc64|riscv|cores?\b|cpus?|sockets?|numa|threads?|gpus?|cuda|rocm|devices?|dev\b|"
+    r"cards?|nics?\b|ports?|rails?|mlx[0-9]|hfi|cxi|efa|bnxt|rxe|ib[0-9s]|eth|en[opsx][0-9]|bond|hsn|linux|ubuntu|rocky|"
+    r"rhel|el[0-9]|gcc|python|the\b|a\b|all\b|same\b))"
+)
 #: A name without a digit may be a command of a script ("date"), unless it is followed by slots.
 _ENTRY = re.compile(
     rf"^\s{{0,9}}{NO_HOST}(?P<host>localhost|(?=[\w.-]{{0,80}}[0-9]|[\w.-]{{1,80}}\s{{1,9}}slots)[A-Za-z0-9][\w.-]{{0,80}})"

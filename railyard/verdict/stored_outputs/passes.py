@@ -17,7 +17,7 @@ from railyard.verdict.rule_model import MeasuredMetric, MetricInput
 from railyard.verdict.wording import stored_outputs as words
 
 if TYPE_CHECKING:
-    from railyard.verdict.stored_outputs.judge import Judgement
+    from railyard.verdict.stored_outputs.judgement import Judgement
 
 
 #: How tables of the same kind are judged: as passes that must ``all`` hold, by their ``median`` as in a live run, or

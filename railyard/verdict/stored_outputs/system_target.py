@@ -21,7 +21,7 @@ from railyard.site.systems.fields import ANY
 from railyard.stacks import ask, model
 from railyard.verdict.inputs import Target
 from railyard.verdict.path.traffic import Policy
-from railyard.verdict.stored_outputs.judge import Judgement
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.target import ANY_STACK, check_rails, of_link
 from railyard.verdict.wording import weak_figures as words
 

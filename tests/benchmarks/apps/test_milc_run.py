@@ -12,7 +12,7 @@ from railyard.benchmarks.apps.milc import MOST_NODES, format_lattice, lattice, p
 from railyard.benchmarks.table.applications import MILC_EDGES
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
-from railyard.verdict.wording import applications as application_words
+from railyard.verdict.wording import program
 from tests.made.judged import case_of, judged
 
 RECORDED = Path(__file__).parents[2] / "recordings" / "milc7.8.1-su3_rmd-L4-openmpi4.1.4-veth.out"
@@ -98,7 +98,7 @@ RULE = "the output itself reports "
             "CG stopped too early: the largest residual is 3.1e-10, expected at most 1e-10",
         ),
         ("\nnt 8\n", "\nnt 4\n", "MILC ran on the lattice 4x4x8x4, expected 4x4x8x8: it read another input"),
-        (", with 4 nodes", ", with 1 nodes", application_words.other_ranks("milc/asqtad/L4/4-nodes", 1, 4)),
+        (", with 4 nodes", ", with 1 nodes", program.other_ranks("milc/asqtad/L4/4-nodes", 1, 4)),
     ],
 )
 def test_what_it_computed_wrong_fails_it_whatever_its_rate(ran: Ran, old: str, new: str, sentence: str) -> None:

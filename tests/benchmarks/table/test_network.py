@@ -17,8 +17,7 @@ from railyard.site.references.model import Entry
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment
-from railyard.verdict.wording import NOT_PROVEN
-from railyard.verdict.wording import applications as application_words
+from railyard.verdict.wording import NOT_PROVEN, program
 from railyard.verdict.wording import complete as complete_words
 from railyard.verdict.wording.complete import first_failure, say_reported, too_few_tables
 from tests.made.judged import case_of, judged
@@ -123,7 +122,7 @@ def test_the_impact_is_how_many_times_worse(ran: Run) -> None:
         ("allreduce_impact", 2.4, "times"),
         ("allreduce_impact_99", 9.5, "times"),
     ]
-    assert found.path.sentence.endswith(application_words.unknown_traffic("gpcnet/network_load_test"))
+    assert found.path.sentence.endswith(program.unknown_traffic("gpcnet/network_load_test"))
 
 
 @pytest.mark.parametrize(
@@ -144,7 +143,7 @@ def test_the_impact_is_how_many_times_worse(ran: Run) -> None:
         (
             "CommWorldProcs=4\n",
             "CommWorldProcs=1\n",
-            say_reported(1, first_failure(440, "", application_words.other_ranks("hpcc/Summary", 1, 4), "")),
+            say_reported(1, first_failure(440, "", program.other_ranks("hpcc/Summary", 1, 4), "")),
         ),
     ],
 )  # fmt: skip

@@ -20,10 +20,11 @@ from railyard.parsers.output import Caution, Cell, ParsedOutput, Remark, Table
 from railyard.site.references.load import References
 from railyard.site.site import Site, site_at
 from railyard.verdict.inputs import Target
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
+from railyard.verdict.stored_outputs.judgement import text as words_of
 from railyard.verdict.stored_outputs.system_target import of_system
 from railyard.verdict.stored_outputs.target import Nodes, of_link, unnamed_link
-from railyard.verdict.stored_outputs.text import text as words_of
 from railyard.verdict.wording import Figure, Miss, too_short
 from railyard.verdict.wording import complete as complete_words
 from railyard.verdict.wording import possible as possible_words

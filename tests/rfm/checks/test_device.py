@@ -8,7 +8,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.table.osu import BUFFERS
-from railyard.rfm.checks.device import gpu_of, memory_of, one_gpu, osu_words
+from railyard.rfm.checks.gpu import gpu_of, memory_of, one_gpu, osu_words
 from railyard.site.systems.load import load_system
 from railyard.site.test_id import TestId
 from tests.made.systems import GPUS

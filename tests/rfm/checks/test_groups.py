@@ -8,10 +8,9 @@ import pytest
 import reframe as rfm
 
 from railyard.rfm.checks.base import InterconnectCheck
-from railyard.rfm.checks.declaration import Declaration
+from railyard.rfm.checks.declaration import Declaration, many_pairs
 from railyard.rfm.checks.groups import GROUPS, OLD_NAMES, Accepts, Layout, Outputs, Probes, Request, Start
 from railyard.rfm.checks.microbench import OsuCheck
-from railyard.rfm.checks.variants import many_pairs
 from railyard.rfm.versions import Plugin
 
 #: So many names a reader keeps in view.

@@ -9,7 +9,7 @@ import pytest
 
 from railyard.benchmarks.table.nccl import PARTS, collective_of, part_of
 from railyard.rfm.checks.catalogue import needs
-from railyard.rfm.checks.nccl import NcclCheck
+from railyard.rfm.checks.gpu import NcclCheck
 from railyard.site.matrix import Cell, matrix, partition_features
 from railyard.site.site import Site
 from tests.conftest import ROOT

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from railyard.rfm.checks.groups import Accepts, Request
-from railyard.rfm.checks.numbers import SET_BY_CHECKS, take_numbers, why_not_taken, why_refused
+from railyard.rfm.checks.groups import SET_BY_CHECKS, Accepts, Request, take_numbers, why_not_taken, why_refused
 from railyard.site.systems.measure import StatedAmounts, Takes
 from tests.made.check import MadeCheck
 

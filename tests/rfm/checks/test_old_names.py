@@ -4,9 +4,8 @@ import pytest
 
 from railyard.rfm.checks import groups
 from railyard.rfm.checks.base import InterconnectCheck
-from railyard.rfm.checks.groups import Accepts
+from railyard.rfm.checks.groups import Accepts, take_numbers
 from railyard.rfm.checks.microbench import OsuCheck
-from railyard.rfm.checks.numbers import take_numbers
 from railyard.site.systems.measure import Takes
 from tests.made.check import MadeCheck
 

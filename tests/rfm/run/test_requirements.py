@@ -10,7 +10,7 @@ from railyard.base.errors import RailyardError
 from railyard.base.paths import REHEARSAL_VARIABLE
 from railyard.provision.spack.bootstrap import Getting
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE
-from railyard.rfm.run.requirements import ask, ask_for_scripts, note, why_unfit
+from railyard.rfm.run.requirements import ask, ask_for_scripts
 from railyard.site.references.load import references_of
 from railyard.site.site import Site
 from railyard.site.systems.load import load_system
@@ -253,16 +253,3 @@ def test_a_dry_run_builds_nothing_and_says_what_is_not_built(site: MadeSite) -> 
     asked(there, "mpich")
     ask_for_scripts(there, cases("mpich"))
     ask_for_scripts(there, cases("mpich", "openmpi"))  # some scripts can be written
-
-
-# --- what tests are told
-
-
-def test_a_stack_that_no_test_can_use_is_noted_for_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(RUN_FOLDER_VARIABLE, raising=False)
-    assert why_unfit("mpich") is None
-    monkeypatch.setenv(RUN_FOLDER_VARIABLE, str(tmp_path))
-    note({}, tmp_path)
-    assert (why_unfit("mpich"), list(tmp_path.iterdir())) == (None, [])
-    note({"mpich": "it was not built"}, tmp_path)
-    assert (why_unfit("mpich"), why_unfit("openmpi")) == ("it was not built", None)

@@ -16,7 +16,8 @@ from railyard.site.references.lint import findings
 from railyard.site.references.load import References, load_references
 from railyard.site.site import Site
 from railyard.site.systems.load import load_system
-from railyard.verdict.stored_outputs.judge import NODES, Judgement, judge
+from railyard.verdict.stored_outputs.judge import NODES, judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.system_target import of_system
 from railyard.verdict.wording import reference as reference_words
 from tests.made.words import above, below

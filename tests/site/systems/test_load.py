@@ -594,7 +594,7 @@ def test_a_system_alone_is_read_from_its_own_file(tmp_path: Path, monkeypatch: p
         read.append(path.name)
         return strict_yaml.load(path, *name)
 
-    monkeypatch.setattr("railyard.site.systems.like.load", note)
+    monkeypatch.setattr("railyard.site.systems.node_part.load", note)
     found = find_system(folder, "virtual-flux", alone=True)
     assert (found.system, found.scheduler, read) == (
         "virtual-flux",

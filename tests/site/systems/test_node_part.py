@@ -14,7 +14,6 @@ from railyard.base.errors import InputError
 from railyard.base.fields import Model
 from railyard.base.strict_yaml import Document
 from railyard.site.systems import model
-from railyard.site.systems.fabric_state import FabricState
 from railyard.site.systems.load import load_system
 from railyard.site.systems.node_part import (
     OTHER_FIELDS,
@@ -29,7 +28,7 @@ from railyard.site.systems.node_part import (
     read_part,
 )
 from railyard.site.systems.node_view import SystemView
-from railyard.site.systems.parts import Gate
+from railyard.site.systems.parts import FabricState, Gate
 
 ROOT = Path(__file__).parents[3]
 FILES = sorted((ROOT / "systems").glob("*.yaml"))

@@ -12,7 +12,7 @@ from railyard.parsers import nccl
 from railyard.site.references.transport_class import classes, figures, find_class
 from railyard.verdict.gpu.run import GpuTarget, of_class, of_words
 from railyard.verdict.stored_outputs.collectives import judge_collectives
-from railyard.verdict.stored_outputs.judge import Judgement
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.wording import class_standing as standing_words
 from tests.made.nccl_output import CLASS_CURVE as PUBLISHED
 from tests.made.nccl_output import GIB, output

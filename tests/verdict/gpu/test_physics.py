@@ -10,7 +10,7 @@ from railyard.parsers import nccl
 from railyard.site.references.transport_class import find_class
 from railyard.verdict.gpu.run import GpuTarget, of_class, of_words
 from railyard.verdict.stored_outputs.collectives import judge_collectives
-from railyard.verdict.stored_outputs.judge import Judgement
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.wording import gpu_log as log_words
 from railyard.verdict.wording import gpu_runs
 from railyard.verdict.wording.gpu_runs import above_floor, alone_above_floor, most_below_floor

@@ -10,7 +10,8 @@ from railyard.hardware.links import LINKS
 from railyard.parsers.detect import parse
 from railyard.parsers.output import ParsedOutput
 from railyard.verdict.hints.fallback import FALLBACKS, document, fallbacks, judged_fallbacks, shows_rdma
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.target import of_link
 from railyard.verdict.wording.complete import look_at_quoted, say_reported
 from tests.conftest import ROOT

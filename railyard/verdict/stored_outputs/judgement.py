@@ -1,13 +1,22 @@
-"""Judgements as text for a terminal and as JSON values: both have everything that is printed."""
+"""The judgement of a stored output, and judgements as text for a terminal and as JSON values: both have all of it."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 from railyard.base.bounds import without_names
-from railyard.results.record.headline import describe_finding
+from railyard.benchmarks.model import Curve
+from railyard.hardware.limits import Limit
+from railyard.parsers.output import Table
+from railyard.results.record.headline import MOST, describe_finding, make_headline
+from railyard.verdict.hints.causes import Likeness
 from railyard.verdict.inputs import Target
-from railyard.verdict.stored_outputs.judge import CurveJudgement, Judgement, State
+from railyard.verdict.rule_model import RuleResult
+from railyard.verdict.wording import Miss
+from railyard.verdict.wording import not_judged as say_not_judged
 from railyard.verdict.wording import stored_outputs as words
+from railyard.verdict.wording.causes import with_first_cause
+from railyard.verdict.wording.reference import brief_share
 
 if TYPE_CHECKING:
     from railyard.verdict.gpu.run import GpuTarget
@@ -15,6 +24,82 @@ if TYPE_CHECKING:
 FORMAT = 1
 #: States that are written differently for people.
 WORDS = {"not-judged": "not judged"}
+
+State = Literal["pass", "fail", "report-only", "not-judged"]
+
+
+@dataclass(frozen=True, slots=True)
+class CurveJudgement:
+    """One metric in per cent: its worst ratio to the references (with the size), and its peak's ratio to the limit."""
+
+    curve: Curve
+    directions: int
+    limit: Limit | None
+    percent_of_reference: float | None
+    percent_of_reference_size: int | None
+    percent_of_limit: float | None
+    references: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdict of a table or of several passes; ``lines`` are their headings'. ``benchmark`` is None if unknown.
+
+    ``shown_line``: the heading of the one pass that is shown, since it does not pass; None: of several, their median.
+    ``counted_as``: what several passes of it are called. ``cause``: what the output itself says of a fallback, if it
+    fails. ``why_unjudged``: what the sentence says after "not judged: ", empty if it does not begin so.
+    """
+
+    benchmark: str | None
+    lines: tuple[int, ...]
+    state: State
+    sentence: str
+    rules: tuple[RuleResult, ...] = ()
+    curves: tuple[CurveJudgement, ...] = ()
+    causes: tuple[Likeness, ...] = ()
+    remarks: tuple[str, ...] = ()
+    shown_line: int | None = None
+    counted_as: str = "passes"
+    cause: str = ""
+    why_unjudged: str = ""
+
+    @property
+    def reason(self) -> str:
+        """The sentence, without the words that it was not judged."""
+        return self.why_unjudged or self.sentence
+
+    @property
+    def failure(self) -> RuleResult | None:
+        """The rule that it fails; None if it does not fail."""
+        return next((rule for rule in self.rules if rule.state == "fail"), None)
+
+    @property
+    def headline(self) -> str:
+        """Why it fails, in one line of at most 100 characters: its cause first; empty if it does not fail."""
+        failure = self.failure
+        if failure is None:
+            return ""
+        likely = "" if self.cause or failure.miss is None else _with_likeness(failure.miss, self.causes)
+        return make_headline((), self.cause or likely or failure.brief or failure.sentence, failure.fault)
+
+    @property
+    def is_pass(self) -> bool:
+        """Whether it passes, or meets everything that can be checked on a system without references."""
+        return self.state in ("pass", "report-only")
+
+
+def not_judged_tables(benchmark: str | None, tables: Sequence[Table], why: str) -> Judgement:
+    """Return that equal tables are not judged, and why."""
+    lines = tuple(table.line for table in tables)
+    return Judgement(benchmark, lines, "not-judged", say_not_judged(why), why_unjudged=why)
+
+
+def _with_likeness(miss: Miss, causes: Sequence[Likeness]) -> str:
+    """Return a low value with the first cause that it looks like, without figures; empty if that is no headline."""
+    if not causes:
+        return ""
+    text = with_first_cause(brief_share(miss), causes[0].looks)
+    return text if len(text) <= MOST else ""
 
 
 def text(name: str, target: "Target | GpuTarget", judgements: Sequence[Judgement], *, why: bool = False) -> str:
