@@ -62,7 +62,7 @@ PARTICULAR: Mapping[str, Sequence[tuple[Any, ...]]] = {
         ([(phase, (40.0, 47.0)) for phase in ("within", "one", "between", "group", "between groups", "all")], "MB/s")
     ],
     "pair_search.measured_again": [([(f"vn1-vn{number}", 40.0, 47.0) for number in range(2, 7)],)],
-    "identity.other_image": [("[file]", ("vn1", 9), ("vn2", 8))],
+    "program.other_image": [("[file]", ("vn1", 9), ("vn2", 8))],
     "pair_search.part_of_side": [("group", True)],
     "weak_figures.fewer_rails": [(needed, needed + 1, 40.0, "MB/s", 1 << 20, False) for needed in (1, 3)],
     "stored_outputs.printed_link": [("Ethernet", 3, "ib-hdr", "", "roce")],
