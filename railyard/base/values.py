@@ -1,6 +1,6 @@
-"""Values that a person or a program writes: names, sizes, durations, text made safe to show or to give to a shell.
+"""Values that a person or a program writes: names, sizes, times, text made safe to show or to give to a shell.
 
-Values that a person writes: names, sizes, durations, text that is safe to give to a shell, and how errors show them.
+Of what a person writes it also says how errors show it.
 
 `base.fields` makes field types of these functions. What must start quickly uses them without pydantic's models.
 
@@ -8,11 +8,14 @@ Makes text from outputs harmless to print: removes terminal control codes and wh
 """
 
 import re
+import time
 from typing import TYPE_CHECKING, Any
 
 from railyard.base.errors import did_you_mean
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from pydantic_core import PydanticCustomError
 
 #: Where a value is in a file: keys of mappings, and numbers of list items from 0.
@@ -170,3 +173,13 @@ def clean(text: str) -> str:
 def one_line(text: str) -> str:
     """Return the cleaned text on one line. Each run of white space becomes one blank."""
     return " ".join(clean(text).split())
+
+
+#: How records and files write an instant, in UTC and to the second.
+UTC_FORM = "%Y-%m-%dT%H:%M:%SZ"
+
+
+def utc_time(at: "datetime | float | None" = None) -> str:
+    """Return an instant as ``2026-11-21T06:00:00Z``: an aware datetime, or seconds since 1970; if left out, now."""
+    seconds = time.time() if at is None else at if isinstance(at, int | float) else at.timestamp()
+    return time.strftime(UTC_FORM, time.gmtime(seconds))

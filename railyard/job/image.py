@@ -7,11 +7,11 @@ benchmark: it makes links to the programs, asks ``ldd``, and writes the real pat
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 
 from railyard.base.errors import UNFIT_EXIT
 from railyard.base.paths import packaged_text
+from railyard.base.values import utc_time
 from railyard.job import environment
 from railyard.job.launch import IMAGE_SCRIPT, Launch
 from railyard.stacks.containers import Image
@@ -40,7 +40,7 @@ class NodeImage:
     begin: int
 
     def __str__(self) -> str:
-        return f"{self.size} bytes, changed {datetime.fromtimestamp(self.changed_s, timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
+        return f"{self.size} bytes, changed {utc_time(self.changed_s)}"
 
 
 @dataclass(frozen=True, slots=True)

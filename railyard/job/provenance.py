@@ -3,12 +3,13 @@
 import platform
 import subprocess
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timezone
+from datetime import datetime
 from functools import lru_cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from railyard import __version__
+from railyard.base.values import utc_time
 from railyard.job import node_facts
 from railyard.provision.installed_stack import mpi_of
 from railyard.results.record.masking import allowed_variables
@@ -95,7 +96,7 @@ def circumstances(
     What could not be read is left empty: no verdict depends on it.
     """
     return {
-        "started": f"{started.astimezone(timezone.utc):%Y-%m-%dT%H:%M:%SZ}",
+        "started": utc_time(started),
         "scheduler": scheduler,
         "job_id": None if job_id is None else str(job_id),
         "linked": tuple(f"{name} => {path or 'not found'}" for name, path in libraries.parse(linked or "").items()),

@@ -14,7 +14,6 @@ with it: within one boot by what the time since the boot shows, else only back, 
 """
 
 import json
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import Any, Literal
 from railyard.base.bounds import FLAP_QUIET, FLAPS_PER_DAY
 from railyard.base.files import write_whole
 from railyard.base.paths import state_folder
+from railyard.base.values import utc_time
 
 DAY_S = 86_400
 #: Events of one port: two gates an hour that each see flaps fill it in a day, and older ones are joined then.
@@ -126,20 +126,19 @@ class FlapReport:
     def words(self) -> str:
         """Return it as a part of a sentence that begins with the port."""
         times = "once" if self.count == 1 else f"{self.count} times"
-        when = f"first {utc(self.first)}, last {utc(self.last)}" if self.first != self.last else f"at {utc(self.last)}"
+        when = (
+            f"first {utc_time(self.first)}, last {utc_time(self.last)}"
+            if self.first != self.last
+            else f"at {utc_time(self.last)}"
+        )
         often = "" if self.count == 1 else f", {self.per_day:.3g} in 24 h"
         said = f"its link went down {times}{often} ({when})"
         hours = f"{self.bounds.quiet_s / 3600:g} h"
         if self.good_from is None:
             return f"{said}, not more than {self.bounds.per_day} in 24 h"
         if self.state == "good again":
-            return f"{said}; good again since {utc(self.good_from)}, after {hours} without a flap"
-        return f"{said}; good again from {utc(self.good_from)}, if a gate sees no flap for {hours}"
-
-
-def utc(seconds: float) -> str:
-    """Return a time in UTC, to the second: ``2026-11-30T19:05:00Z``."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+            return f"{said}; good again since {utc_time(self.good_from)}, after {hours} without a flap"
+        return f"{said}; good again from {utc_time(self.good_from)}, if a gate sees no flap for {hours}"
 
 
 def follow(
@@ -282,7 +281,7 @@ def _port(rail: str, told: object) -> PortFlaps:
         flaps = tuple(Flap(_number(begin), _number(end), _count(count)) for begin, end, count in told["flaps"])
         between = None if told["between"] is None else _count(told["between"])
         bounds = FlapBounds(between, _count(told["per_day"]), _number(told["quiet_s"], 0))
-        uptime = told.get("uptime")  # gates before 2026-12 kept none
+        uptime = told.get("uptime")  # an older gate's answer has none
         port = PortFlaps(
             _text(told["system"]), _text(told["counter"]), _count(told["value"]),
             None if told["boot"] is None else _text(told["boot"]),

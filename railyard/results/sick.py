@@ -17,9 +17,9 @@ from typing import Any, Literal
 
 from railyard.base.hostlist import label
 from railyard.base.json_codec import encode
-from railyard.base.values import one_line
+from railyard.base.values import one_line, utc_time
 from railyard.base.wording import count_of, few
-from railyard.results.flaps import FlapReport, FlapState, NodePort, utc
+from railyard.results.flaps import FlapReport, FlapState, NodePort
 from railyard.results.record.form import FaultClass, Record, State, Suspect
 from railyard.results.record.headline import suspect_name
 from railyard.results.record.pair_rows import PairsRecord
@@ -203,7 +203,7 @@ def sick_list(
     if run is None:
         sentences += tuple(f"not sick: {one_line(port.words)}" for port in ports if port.report.state == "seldom")
     tests = sum(1 for one in measured if run is None or one.made.run == run)
-    return SickList(f"{now:%Y-%m-%dT%H:%M:%SZ}", tests, tuple(chosen), sentences)
+    return SickList(utc_time(now), tests, tuple(chosen), sentences)
 
 
 def _measured_records(records: Iterable[Record], now: datetime, left_out: Counter[str]) -> Iterator[Record]:
@@ -321,10 +321,10 @@ def _only_flapped(port: NodePort) -> SickPart:
 
 
 def _as_flaps(report: FlapReport) -> SeenFlaps:
-    good_from = None if report.good_from is None else utc(report.good_from)
+    good_from = None if report.good_from is None else utc_time(report.good_from)
     return SeenFlaps(
-        report.state, report.count, round(report.per_day, 2), utc(report.first), utc(report.last),
-        utc(report.quiet_since), good_from,
+        report.state, report.count, round(report.per_day, 2), utc_time(report.first), utc_time(report.last),
+        utc_time(report.quiet_since), good_from,
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import partial
 
+from railyard.base.values import utc_time
 from railyard.base.wording import message_size
 from railyard.benchmarks import metrics
 from railyard.benchmarks.model import Benchmark, Curve, Figure
@@ -552,7 +553,7 @@ MOST_WHOLE = 64
 def attempt_of(assessment: Assessment, elapsed_s: float, started: datetime) -> AttemptRecord:
     """Return what is kept of a measurement that is repeated."""
     judged = assessment.verdict
-    starved, at = assessment.starved, f"{started:%Y-%m-%dT%H:%M:%SZ}"
+    starved, at = assessment.starved, utc_time(started)
     return AttemptRecord(judged.text, judged.rule, round(elapsed_s, 2), starved, at)
 
 

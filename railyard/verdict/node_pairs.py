@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from railyard.base.errors import InputError
 from railyard.base.hostlist import label
 from railyard.base.paths import runs_folder
+from railyard.base.values import utc_time
 from railyard.base.wording import listing
 from railyard.benchmarks import node_pairs
 from railyard.benchmarks.model import BANDWIDTH
@@ -323,7 +324,7 @@ def recent_nights(home: Path, system: str, fabric: str | None, days: int) -> tup
     """Return a system's stored runs of pairs from the last days, and a sentence for each that cannot be read."""
     from railyard.results.store.query import RecordFilter, records
 
-    since = f"{datetime.now(timezone.utc) - timedelta(days=days):%Y-%m-%dT%H:%M:%SZ}"
+    since = utc_time(datetime.now(timezone.utc) - timedelta(days=days))
     found = records(home, RecordFilter(system=system, fabric=fabric, benchmark=PAIRS, since=since))
     return nights_of(found.records, runs_folder(home))
 

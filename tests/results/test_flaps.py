@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from railyard.base.values import utc_time
 from railyard.results.flaps import (
     DAY_S,
     KEPT_S,
@@ -23,7 +24,6 @@ from railyard.results.flaps import (
     read_folders,
     report_of,
     to_json,
-    utc,
 )
 
 HOUR = 3600.0
@@ -252,12 +252,12 @@ def test_folders_give_the_newest_look_of_each_port_and_name_a_file_that_is_not_w
 
 def test_the_sentence_has_number_rate_times_and_when_it_is_good_again() -> None:
     flapping, again = looks((0, 0), (1, 3)), looks((0, 0), (1, 3), (25, 3))
-    said = f"its link went down 3 times, 3 in 24 h (at {utc(T0 + HOUR)})"
-    good = utc(T0 + 25 * HOUR)
+    said = f"its link went down 3 times, 3 in 24 h (at {utc_time(T0 + HOUR)})"
+    good = utc_time(T0 + 25 * HOUR)
     assert report(flapping).words == f"{said}; good again from {good}, if a gate sees no flap for 24 h"
     assert report(again).words == f"{said}; good again since {good}, after 24 h without a flap"
     once = report(looks((0, 0), (1, 1)))
-    assert once.words == f"its link went down once (at {utc(T0 + HOUR)}), not more than 2 in 24 h"
+    assert once.words == f"its link went down once (at {utc_time(T0 + HOUR)}), not more than 2 in 24 h"
 
 
 def test_two_gates_at_the_same_second_share_nothing_with_other_times() -> None:

@@ -207,7 +207,7 @@ def load(folder: Path, node: str) -> GateState:
         told = flaps.read_state(path)
         if not isinstance(told, dict) or told.get("format") != STATE_FORMAT:
             raise ValueError(f"no object of format {STATE_FORMAT}")
-        if told.get("node", node) != node:  # gates before 2026-12 kept no name
+        if told.get("node", node) != node:  # an older gate's answer has no name
             raise ValueError(f"it is that of node {told['node']!r:.60}")
         ports = flaps.from_json(told.get(flaps.KEY))
         counts = _counts(told.get("counters"))

@@ -21,6 +21,7 @@ from railyard.base.files import read_bounded
 from railyard.base.hostlist import label
 from railyard.base.hostlist import list_nodes as named_nodes
 from railyard.base.paths import runs_folder
+from railyard.base.values import utc_time
 from railyard.base.wording import count_of, listing
 from railyard.benchmarks.node_pairs import hosts_of, merge_tables
 from railyard.cluster.rolling.under_scheduler import (
@@ -372,8 +373,8 @@ def describe_sample(run: KeptRun, parts: Sequence[Part], place_round_s: float, e
         "rolling",
         Budget((rounds + ROUNDS_FOR_SUSPECTS) * place_round_s, place_round_s),
         planned_here=False,
-        began=_utc(run.submitted),
-        ended=_utc(ended),
+        began=utc_time(run.submitted),
+        ended=utc_time(ended),
         absent=tuple(absent_nodes(run, parts).items()),
     )
 
@@ -423,21 +424,21 @@ def store(site: Site, run: KeptRun, made: Assessment, left: Evidence, words: Seq
         raise SetupError(f"{folder}: found a record of this run, expected none: it was collected before")
     case, began = made.case, datetime.fromtimestamp(run.submitted, timezone.utc)
     folder.mkdir(parents=True, exist_ok=True)
-    with run_folder.as_run(run.id, folder), hold_promise(folder, run.system, _utc(run.submitted), [str(case.test)]):
+    with run_folder.as_run(run.id, folder), hold_promise(folder, run.system, utc_time(run.submitted), [str(case.test)]):
         printed = folder / "output.partial"
         printed.write_text(left.stdout, encoding="utf-8")
         output = run_folder.keep_output(site.home, str(case.test), printed) if left.stdout else None
         printed.unlink()
         if output is not None and left.counters:
             told = [SAMPLE, probe_job.ROUNDS, *run.words]
-            run_folder.keep_beside(site.home, output, kept_of(case, left, told, {}, (), _utc(run.submitted)))
+            run_folder.keep_beside(site.home, output, kept_of(case, left, told, {}, (), utc_time(run.submitted)))
         pairs = node_pairs.record_of(made, leaves_of(run))
         if pairs is not None and pairs.file is not None:
             run_folder.keep_pairs(site.home, pairs.file)
         record = record_of(
             made,
             run=run.id,
-            time=_utc(ended),
+            time=utc_time(ended),
             elapsed_s=round(max(0.0, ended - run.submitted), 2),
             environment=provenance(site, run.stack),
             command=tuple(words),
@@ -543,7 +544,3 @@ def _other_lines(parts: Iterable[Part]) -> str:
 
 def _texts(parts: Iterable[Part], folder: str, pattern: str) -> list[str]:
     return [text_in(file) for one in parts for file in sorted((one.folder / folder).glob(pattern))]
-
-
-def _utc(seconds: float) -> str:
-    return f"{datetime.fromtimestamp(seconds, timezone.utc):%Y-%m-%dT%H:%M:%SZ}"

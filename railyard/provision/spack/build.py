@@ -22,6 +22,7 @@ from pathlib import Path
 
 from railyard.base.errors import SetupError
 from railyard.base.files import hold
+from railyard.base.values import UTC_FORM, utc_time
 from railyard.base.wording import count_of, listing
 from railyard.benchmarks import model
 from railyard.benchmarks.table.micro import PACKAGES as TOOLS
@@ -155,7 +156,7 @@ def _build(request: Request, sources: Sources, spack: Spack, again: bool) -> Mar
         key=folder.name, system=request.system, stack=request.stack, spack=version, target=_target(lock),
         mpi=made.mpi, mpi_prefix=made.mpi_prefix, packages=packages, tools=made.tools, executables=made.executables,
         lock_sha256=hashlib.sha256(lock_text.encode()).hexdigest(), spack_calls=len(spack.calls),
-        seconds=round(time.monotonic() - start, 1), built=f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}",
+        seconds=round(time.monotonic() - start, 1), built=utc_time(),
         libraries=made.libraries, configuration=tuple(map(str, sources.site_files)),
     )  # fmt: skip
     marker.write(folder, found)
@@ -463,7 +464,7 @@ def _size(folder: Path) -> int:
 
 def age(built: str, now: datetime) -> str:
     """Return how long ago a marker was written: ``3 days``, ``5 h``, ``12 min``."""
-    then = datetime.strptime(built, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
+    then = datetime.strptime(built, UTC_FORM).replace(tzinfo=timezone.utc)
     seconds = max(0, int((now - then).total_seconds()))
     for unit, name in ((86400, "days"), (3600, "h"), (60, "min")):
         if seconds >= unit:

@@ -12,14 +12,13 @@ import os
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from railyard.base.errors import InputError, RailyardError, did_you_mean
 from railyard.base.hostlist import list_nodes
 from railyard.base.paths import runs_folder, state_folder
-from railyard.base.values import one_line
+from railyard.base.values import one_line, utc_time
 from railyard.base.wording import count_of, message_size, number
 from railyard.results.record import pair_rows
 from railyard.results.record.file import LineError, files_of_runs, json_of, read_records, record_of
@@ -154,7 +153,7 @@ def _without_a_record(
         if one is not None:
             yield RunSummary(folder.name, folder, one.began, one.began, (one.system,), {}, told.get(folder, ()), one)
         elif folder in told:
-            changed = datetime.fromtimestamp(folder.stat().st_mtime, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+            changed = utc_time(folder.stat().st_mtime)
             yield RunSummary(folder.name, folder, changed, changed, (), {}, told[folder])
 
 

@@ -13,6 +13,7 @@ from reframe.core.builtins import run_after, run_before, sanity_function, variab
 from reframe.core.exceptions import SanityError
 
 from railyard.base.paths import HOME_VARIABLE
+from railyard.base.values import utc_time
 from railyard.job import node_files
 from railyard.job.launch import TESTBEDS
 from railyard.provision.testbed.boot import each_node_words
@@ -136,7 +137,6 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         from railyard.job.provenance import provenance
         from railyard.results import run_folder
         from railyard.results.record.form import Record, Suspect, VerdictRecord
-        from railyard.rfm.checks.record import current_time
 
         found, ended = self._report, datetime.now(timezone.utc)
         fails = bool(found.problems) or found.is_blind
@@ -158,7 +158,7 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
             hash=self.hashcode,
         )
         said = VerdictRecord(say(self._expected, found), suspects=suspects, **verdict)
-        record = Record.of(test, "fail" if fails else "pass", said, run=run_folder.run_id(), time=current_time())
+        record = Record.of(test, "fail" if fails else "pass", said, run=run_folder.run_id(), time=utc_time())
         return record.with_fields(
             nodes=self._nodes,
             elapsed_s=round((ended - self._started_at).total_seconds(), 2),

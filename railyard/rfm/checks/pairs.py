@@ -9,14 +9,13 @@ import math
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reframe.core.builtins import variable
 
 from railyard.base.errors import RailyardError
-from railyard.base.values import seconds
+from railyard.base.values import seconds, utc_time
 from railyard.job import probe_job
 from railyard.parsers import pairs as parser
 from railyard.parsers.output import ParsedOutput
@@ -228,8 +227,8 @@ class SampledPairsCheck(PairsCheck):
         from railyard.verdict.blame.screening.model import Budget
 
         return SampleOrigin(kind, Budget(self.measuring_s, self.round_s), planned_here,
-                            began=f"{self._clock.started:%Y-%m-%dT%H:%M:%SZ}",
-                            ended=f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}")  # fmt: skip
+                            began=utc_time(self._clock.started),
+                            ended=utc_time())  # fmt: skip
 
     @property
     def _is_scheduled(self) -> bool:

@@ -13,6 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from railyard.base.values import utc_time
 from railyard.job import node_facts
 from railyard.job.case import Case, Evidence, kept_of
 from railyard.provision.rehearsal import form as rehearsal
@@ -136,11 +137,6 @@ def measure_undisturbed(
         again()
 
 
-def current_time() -> str:
-    """Return the time as records have it."""
-    return f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
-
-
 def store(site: Site, record: Record) -> None:
     """Append a record to those of this run; in a rehearsal it says so. Raises RailyardError if it cannot."""
     rehearsed = rehearsal.current()
@@ -150,7 +146,7 @@ def store(site: Site, record: Record) -> None:
 
 def store_untested(site: Site, test: TestId, runner: "Runner", reason: str) -> None:
     """Store that a test did not run, and why."""
-    record = untested_record(test, reason, run=run_folder.run_id(), time=current_time())
+    record = untested_record(test, reason, run=run_folder.run_id(), time=utc_time())
     store(site, record.with_fields(environment=runner.environment(None), replayed=runner.replayed))
 
 
@@ -170,7 +166,7 @@ def store_run(
     output = run_folder.keep_output(case.site.home, str(case.test), left.stage / left.stdout, rows)
     if output is not None and made.evidence.counters:
         told = [*asked.arguments(asked.launches[-1]), *case.launch.settings.words]
-        started = f"{made.started:%Y-%m-%dT%H:%M:%SZ}"
+        started = utc_time(made.started)
         kept = kept_of(case, made.evidence, told, asked.input_files(), left.nics(), started, found.readings)
         run_folder.keep_beside(case.site.home, output, kept)
     pairs = node_pairs.record_of(found, _leaves(case)) if found.pair_tables else None
@@ -179,7 +175,7 @@ def store_run(
     record = record_of(
         found,
         run=run_folder.run_id(),
-        time=current_time(),
+        time=utc_time(),
         elapsed_s=round(made.elapsed_s, 2),
         environment=runner.environment(made.evidence),
         command=words,

@@ -16,14 +16,13 @@ import sysconfig
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 from importlib.util import find_spec
 from pathlib import Path
 
 from railyard.base.errors import RailyardError, SetupError, did_you_mean
 from railyard.base.paths import CHECKS, HOME_VARIABLE, SETTINGS_FILE, part, refuse_command, runs_folder
 from railyard.base.terminal import fold_words
-from railyard.base.values import clean
+from railyard.base.values import clean, utc_time
 from railyard.base.wording import count_of
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import FaultClass, Record, State, VerdictRecord
@@ -412,7 +411,7 @@ def run(
     ran = output.ran_cases(report, text)
     recorded = read_records(folder / FILE_NAME) if (folder / FILE_NAME).exists() else None
     seen = recorded.records if recorded else ()
-    final = settle(promise.cases, ran, seen, run=run_id, time=_current_time(), stopped=output.what_stopped(text))
+    final = settle(promise.cases, ran, seen, run=run_id, time=utc_time(), stopped=output.what_stopped(text))
     if promise.replayed is not None:
         final = tuple(one.with_fields(replayed=one.made.replayed or promise.replayed) for one in final)
     if promise.rehearsal is not None:
@@ -485,10 +484,6 @@ def _ending_with_us(command: Sequence[str]) -> list[str]:
     """
     setpriv = shutil.which("setpriv")  # of util-linux
     return [setpriv, "--pdeathsig", "INT", "--", *command] if setpriv else list(command)
-
-
-def _current_time() -> str:
-    return f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def last_run(home: Path, wanted: str = "one to record") -> Path:

@@ -18,7 +18,7 @@ from pathlib import Path
 from railyard.base.errors import RailyardError, SetupError, did_you_mean, note_remark, remedy, take_remarks
 from railyard.base.paths import HOME_VARIABLE, runs_folder
 from railyard.base.terminal import colour, fold_words, line_width, width
-from railyard.base.values import clean
+from railyard.base.values import clean, utc_time
 from railyard.base.wording import count_of
 from railyard.job.clients import note_nodes
 from railyard.provision.rehearsal.form import current
@@ -360,7 +360,7 @@ class Session:
             self._tell(f"warning: {clean(problem)}")
         if more := offer(self.home, system):
             self._tell(more)
-        began = f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
+        began = utc_time()
         noted = promises(folder, system.system, began, [str(case) for case in promised])
         with (
             terminated_as_interrupted(),
