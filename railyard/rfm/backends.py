@@ -11,7 +11,7 @@ machine makes one measurement at a time. ``timeout`` ends it, so that a run that
 ``replay`` plays a recording instead of the benchmark. The benchmark's own command line follows it in the job's script,
 so that a reader sees it.
 
-`rfm.schedulers` has the backends of Flux, PBS and Grid Engine; importing this module registers them too.
+`rfm.schedulers` has the backends of Flux, PBS and Grid Engine; `rfm.settings` imports both.
 
 With an extra job a failed test asks nodes for more.
 """
@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from reframe.core.backends import register_launcher, register_scheduler
 from reframe.core.environments import Environment
@@ -37,7 +37,6 @@ from reframe.core.schedulers.slurm import SlurmJobScheduler, slurm_state_complet
 
 from railyard.base.errors import RailyardError
 from railyard.job import clients
-from railyard.job.probe_job import NodesAsked
 from railyard.parsers import flux as flux_records
 from railyard.parsers import job_end
 from railyard.parsers import slurm as slurm_records
@@ -51,6 +50,9 @@ from railyard.site.systems.jobs import (
     SLURM_WITHOUT_DATABASE,
     is_chunk_word,
 )
+
+if TYPE_CHECKING:
+    from railyard.job.probe_job import NodesAsked
 
 
 @register_launcher("namespaces")
@@ -242,7 +244,7 @@ class ReframeJob:
         self._job: Any = None
         self._complaint = ""
 
-    def submit(self, name: str, lines: list[str], asked: NodesAsked, count: int, limit_s: int) -> None:
+    def submit(self, name: str, lines: list[str], asked: "NodesAsked", count: int, limit_s: int) -> None:
         """Submit a job of these lines, once. Raises RailyardError with the scheduler's message if it is refused."""
         test, own = self._test, self._test.job
         job = Job.create(
@@ -271,7 +273,7 @@ class ReframeJob:
             raise RailyardError(f"the job for it could not be submitted: {error}") from None
         self._job = job
 
-    def _access(self, asked: NodesAsked) -> list[str]:
+    def _access(self, asked: "NodesAsked") -> list[str]:
         """Return the options of the partition; without words of a chunk if the request of nodes has them already."""
         own = self._test.job.sched_access
         return [option for option in own if asked.tasks or not is_chunk_word(option)]

@@ -21,7 +21,7 @@ from railyard.parsers.output import Table
 from railyard.results.record.form import Suspect
 from railyard.site.gpu_shape import floor_within, lanes_seen, limit_within
 from railyard.verdict.blame.suspects import Findings
-from railyard.verdict.path import counters_only, proof, traffic
+from railyard.verdict.path import proof, traffic
 from railyard.verdict.rule_model import DeclaredMetric, MeasuredMetric, MetricInput, MostLike, OutputLine, PathProof
 from railyard.verdict.sizes import Sizes
 from railyard.verdict.wording import program
@@ -282,7 +282,7 @@ class Application(Sizes):
             return replace(alone, sentence=said) if alone.state == "proven" else alone
         threshold = case.launch.settings.threshold_bytes or 0
         least = least_traffic.least(case.benchmark, tables, len(nodes), case.ranks_per_node, threshold)
-        return counters_only.judge(case, readings, plan, least, program.unknown_traffic(case.benchmark))
+        return proof.judge_by_counters(case, readings, plan, least, program.unknown_traffic(case.benchmark))
 
 
 ASSESSOR = Application()

@@ -46,6 +46,7 @@ from railyard.site.references.model import Entry
 from railyard.site.test_id import TestId
 from railyard.stacks.ucx import KEEPS_WHOLE
 from railyard.verdict import run_setup, verdict
+from railyard.verdict import wording as words
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.day_one import Facts, facts_of
 from railyard.verdict.hints.causes import likenesses
@@ -77,9 +78,7 @@ from railyard.verdict.sizes import Sizes, assessor_of
 from railyard.verdict.verdict import CurveVerdict, Verdict, not_tested
 from railyard.verdict.wording import complete as say
 from railyard.verdict.wording import path as path_words
-from railyard.verdict.wording import program
-from railyard.verdict.wording import verdict as words
-from railyard.verdict.wording.verdict import say_computed
+from railyard.verdict.wording import program, say_computed
 
 #: An output has few decimals, so a figure is its source's if it differs by no more than this share.
 ROUNDED = 0.005

@@ -128,9 +128,9 @@ class Sizes:
         plan = replace(plan, unknown=reason)
         if tool.repetitions == "told":
             return proof.judge(readings, replace(plan, traffic=_traffic(case, tables)))
-        from railyard.verdict.path import counters_only
+        from railyard.verdict.path import proof
 
-        return counters_only.judge(case, readings, plan, (), words.unknown_bytes(reason, ""))
+        return proof.judge_by_counters(case, readings, plan, (), words.unknown_bytes(reason, ""))
 
 
 ASSESSOR = Sizes()

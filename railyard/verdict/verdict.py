@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from railyard.results.record.form import FaultClass, State, Suspect
 from railyard.results.record.headline import make_headline, repeats
 from railyard.verdict import run_rules
+from railyard.verdict import wording as words
 from railyard.verdict.reference_rule import reference, worst_ratio
 from railyard.verdict.rule_model import RULE_NAMES, Inputs, MetricInput, RuleResult
 from railyard.verdict.wording import Miss
-from railyard.verdict.wording import verdict as words
 
 _RULES: tuple[Callable[[Inputs], RuleResult], ...] = (
     run_rules.complete,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from railyard.cli.main import main
-from railyard.provision.spack import calls
+from railyard.provision.spack import program
 from railyard.provision.spack import sources as target
 from railyard.results.record.file import FILE_NAME, read_records
 from railyard.results.record.form import Record
@@ -230,7 +230,7 @@ def test_another_mpi_in_the_jobs_own_environment_is_seen(site: MadeSite) -> None
     }
 
 
-@pytest.mark.skipif(calls.program(CLONE) is None, reason="there is no Spack: nothing is asked of the real one")
+@pytest.mark.skipif(program.program(CLONE) is None, reason="there is no Spack: nothing is asked of the real one")
 def test_the_real_spack_is_new_enough() -> None:
     from railyard.provision.spack import calls
 
@@ -248,7 +248,7 @@ def own_scopes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("own_scopes")
-@pytest.mark.skipif(calls.program(CLONE) is None, reason="there is no Spack: nothing is asked of the real one")
+@pytest.mark.skipif(program.program(CLONE) is None, reason="there is no Spack: nothing is asked of the real one")
 def test_the_real_spack_reads_neither_the_users_nor_the_hosts_configuration() -> None:
     from railyard.provision.spack import calls
 
@@ -256,7 +256,7 @@ def test_the_real_spack_reads_neither_the_users_nor_the_hosts_configuration() ->
 
 
 @pytest.mark.usefixtures("own_scopes")
-@pytest.mark.skipif(calls.program(CLONE) is None, reason="there is no Spack: nothing is asked of the real one")
+@pytest.mark.skipif(program.program(CLONE) is None, reason="there is no Spack: nothing is asked of the real one")
 def test_the_real_spack_reads_the_scope_that_a_system_names_and_no_other() -> None:
     from railyard.provision.spack import calls
 
@@ -280,7 +280,7 @@ class Tiny{name}(Package):
 
 
 @pytest.mark.full
-@pytest.mark.skipif(calls.program(CLONE) is None, reason="there is no Spack: nothing is asked of the real one")
+@pytest.mark.skipif(program.program(CLONE) is None, reason="there is no Spack: nothing is asked of the real one")
 def test_the_real_spack_takes_what_an_upstream_has_and_it_is_told_from_what_was_built(
     site: MadeSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

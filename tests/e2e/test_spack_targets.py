@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.provision.spack import build, calls, locks
+from railyard.provision.spack import build, locks, program
 from railyard.provision.spack.request import Request
 from railyard.stacks.model import STACKS
 
@@ -17,7 +17,7 @@ CLONE = Path(__file__).parents[2]
 PROCESSOR = "neoverse_v2"
 pytestmark = [
     pytest.mark.e2e,
-    pytest.mark.skipif(calls.program(CLONE) is None, reason="there is no Spack: nothing is asked of the real one"),
+    pytest.mark.skipif(program.program(CLONE) is None, reason="there is no Spack: nothing is asked of the real one"),
 ]
 OVERLAY = """\
 packages:

@@ -3,7 +3,7 @@
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.provision.spack.calls import program
+from railyard.provision.spack.program import program
 from railyard.provision.spack.request import ready, requests
 from tests.e2e.conftest import CLONE, VirtualSite
 

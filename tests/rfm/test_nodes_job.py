@@ -12,7 +12,8 @@ import reframe.core.runtime as runtime
 from reframe.core.backends import getlauncher, getscheduler
 from reframe.core.environments import Environment
 
-import railyard.rfm.backends  # noqa: F401  # registers its backend
+import railyard.rfm.backends  # registers its backend
+import railyard.rfm.schedulers  # noqa: F401  # registers Flux's scheduler
 from railyard.base.errors import RailyardError
 from railyard.job.probe_job import job_lines, nodes_asked
 from railyard.rfm.backends import ReframeJob

@@ -162,7 +162,7 @@ def bootstrap(folder: Path | None, place: str | None, source: str | None, packag
     """
     from railyard.provision.spack.bootstrap import Origin, origin
     from railyard.provision.spack.bootstrap import bootstrap as get
-    from railyard.provision.spack.calls import own_folder
+    from railyard.provision.spack.program import own_folder
 
     given = origin(place) if place is not None else Origin()
     given = replace(given, spack=source or given.spack, packages=packages or given.packages)

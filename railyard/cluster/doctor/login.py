@@ -21,7 +21,7 @@ from railyard.base.wording import count_of, listing
 from railyard.job import node_files
 from railyard.job.clients import closed_queues, unfit_nodes, why_shared, why_silent
 from railyard.job.image import LOOK_SCRIPT
-from railyard.provision.spack import calls
+from railyard.provision.spack import program
 from railyard.provision.spack.request import source_errors
 from railyard.site.references.load import references_of
 from railyard.site.reframe_versions import why_outside
@@ -267,7 +267,7 @@ def ask(home: Path, name: str) -> tuple[Login, System]:
 
 
 def _find_program(home: Path, name: str) -> str | None:
-    return calls.program(home) if name == "spack" else shutil.which(name)
+    return program.program(home) if name == "spack" else shutil.which(name)
 
 
 def _version(package: str) -> str | None:

@@ -13,7 +13,7 @@ from railyard.cluster.fabric.model import Card, ExpectedFabric, Finding, Gid, Re
 from railyard.hardware import limits, links
 from railyard.hardware.links import SLOTS, pcie_generation, pcie_generation_of
 from railyard.parsers.fabric.port import Hardware, PciSlot
-from railyard.results.report.output_text import far_gpus, rate_words
+from railyard.results.report.hardware_text import far_gpus, rate_words
 
 _MENDS = {
     "max_payload": "set PCIe max payload in the BIOS, or boot with pci=pcie_bus_perf",

@@ -26,7 +26,7 @@ from railyard.base.strict_yaml import Document
 from railyard.base.values import Path_
 from railyard.base.wording import listing
 from railyard.provision import mpi_prefixes
-from railyard.provision.spack import calls, overlay
+from railyard.provision.spack import calls, overlay, program
 from railyard.provision.spack.build import ensure
 from railyard.provision.spack.calls import SpackError
 from railyard.provision.spack.request import Request, ready, request_of
@@ -60,11 +60,11 @@ class Pin:
 
 
 SPACK = Pin(
-    calls.SPACK, "https://github.com/spack/spack.git", "2932d76ece6e101d8e4b2d8477a875638de28ba4",
+    program.SPACK, "https://github.com/spack/spack.git", "2932d76ece6e101d8e4b2d8477a875638de28ba4",
     "Spack 1.2.0.dev0", 6, 29,
 )  # fmt: skip
 PACKAGES = Pin(
-    calls.PACKAGES, "https://github.com/spack/spack-packages.git", "d4f7c711a6a42f1c4d551c8fd10fce9a11340a81",
+    program.PACKAGES, "https://github.com/spack/spack-packages.git", "d4f7c711a6a42f1c4d551c8fd10fce9a11340a81",
     "spack-packages v2026.06.0", 13, 104,
 )  # fmt: skip
 #: Spack's solver clingo with its dependencies, as wheels: MB to fetch.
@@ -94,19 +94,19 @@ def origin(place: str) -> Origin:
     """
     if "://" in place or _is_host_path(place):
         base = place.rstrip("/")
-        return Origin(f"{base}/{calls.SPACK}.git", f"{base}/{calls.PACKAGES}.git")
+        return Origin(f"{base}/{program.SPACK}.git", f"{base}/{program.PACKAGES}.git")
     folder = Path(place).expanduser().resolve()
-    found = {name: _clone_in(folder, name) for name in (calls.SPACK, calls.PACKAGES)}
+    found = {name: _clone_in(folder, name) for name in (program.SPACK, program.PACKAGES)}
     missing = [name for name, clone in found.items() if clone is None]
     if missing:
         raise SetupError(
             f"--from {place}: found no {listing(missing)} in it, expected a folder that railyard spack bootstrap --to "
             "FOLDER filled, or the URL of a mirror"
         )
-    held, sources = folder / calls.WHEELS, folder / calls.SOURCES
+    held, sources = folder / program.WHEELS, folder / program.SOURCES
     return Origin(
-        str(found[calls.SPACK]),
-        str(found[calls.PACKAGES]),
+        str(found[program.SPACK]),
+        str(found[program.PACKAGES]),
         held if held.is_dir() else None,
         sources if sources.is_dir() else None,
     )
@@ -142,11 +142,11 @@ def bootstrap(folder: Path, say: Callable[[str], None], from_: Origin | None = N
         if wants_solver:
             _solver(folder, given, say)
         if given.sources is not None:
-            _write(folder / calls.SPACK / "etc/spack/mirrors.yaml", _mirror(given.sources))
-        repository = folder.resolve() / calls.PACKAGES / "repos" / "spack_repo" / "builtin"
+            _write(folder / program.SPACK / "etc/spack/mirrors.yaml", _mirror(given.sources))
+        repository = folder.resolve() / program.PACKAGES / "repos" / "spack_repo" / "builtin"
         # By default Spack clones its packages again, at a branch that moves.
-        _write(folder / calls.REPOS, {"repos": {"builtin": str(repository)}})
-    return folder / calls.SPACK / "bin" / "spack"
+        _write(folder / program.REPOS, {"repos": {"builtin": str(repository)}})
+    return folder / program.SPACK / "bin" / "spack"
 
 
 _CARRY = (
@@ -229,15 +229,15 @@ def _missing_pin(pin: Pin) -> SetupError:
 
 def _wants_solver(folder: Path) -> bool:
     """Return whether to get the solver: not if the user names a Python, which Spack then uses."""
-    if calls.PYTHON_VARIABLE in os.environ:
+    if program.PYTHON_VARIABLE in os.environ:
         return False
-    python = calls.solver_of(folder)
+    python = program.solver_of(folder)
     return not (python.exists() and _runs(python, "-c", "import clingo"))
 
 
 def _solver(folder: Path, given: Origin, say: Callable[[str], None]) -> None:
     """Make a Python with Spack's solver. If pip has none, say so: Spack then fetches its own, or says why it cannot."""
-    lock, place, held = find_shipped() / SOLVER_LOCK, folder / calls.PYTHON, folder / calls.WHEELS
+    lock, place, held = find_shipped() / SOLVER_LOCK, folder / program.PYTHON, folder / program.WHEELS
     shutil.rmtree(place, ignore_errors=True)
     try:
         mpi_prefixes.download(lock, held, carried=given.wheels)
@@ -344,19 +344,19 @@ def prepare(site: Site, stacks: Sequence[str], say: Callable[[str], None], getti
 
 def _demand_spack(site: Site, say: Callable[[str], None], getting: Getting) -> None:
     """Get Spack if there is none, or if it is too old. Raises RailyardError if that fails or is not allowed."""
-    if calls.program(site.home) is None:
+    if program.program(site.home) is None:
         if not getting.allowed:
-            calls.demand_program(site.home)
+            program.demand_program(site.home)
     else:
         try:
             calls.find(site.home, say).version()
             return
         except SpackError as error:
-            if not getting.allowed or calls.own_program(site.home) is not None:
+            if not getting.allowed or program.own_program(site.home) is not None:
                 raise
             say(f"spack: {str(error).partition(';')[0]}: this site gets a Spack of its own")
     from_ = None if getting.place is None else origin(getting.place)
-    bootstrap(calls.own_folder(site.home), say, from_)
+    bootstrap(program.own_folder(site.home), say, from_)
 
 
 def _build(site: Site, wanted: Sequence[Request], say: Callable[[str], None]) -> dict[str, str]:

@@ -1,6 +1,4 @@
-"""Which Spack a site uses, its version, and its commands: run with their output passed through, and counted.
-
-A site's own Spack, from `railyard spack bootstrap`, comes before the one on PATH.
+"""Finds Spack, asks for its version, runs its commands with their output passed through, and counts the calls.
 
 If Spack failed, one sentence says why: by a table of what it prints, tried in order, from narrow to wide.
 """
@@ -8,69 +6,14 @@ If Spack failed, one sentence says why: by a table of what it prints, tried in o
 import os
 import re
 import shlex
-import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from railyard.base.errors import RailyardError, SetupError
-from railyard.base.paths import state_folder
-from railyard.provision.spack import overlay
+from railyard.provision.spack import overlay, program
 from railyard.provision.spack.overlay import ALONE
-
-#: In the folder of a site's own Spack: Spack, its package repository, a Python that has Spack's solver, and wheels of
-#: that solver, so that the folder can be carried to a site without a network.
-SPACK, PACKAGES, PYTHON, WHEELS = "spack", "spack-packages", "python", "wheels"
-#: In such a folder, if `railyard spack mirror create` wrote to it: the sources of the benchmarks.
-SOURCES = "sources"
-#: Written last: a folder without it does not have a whole Spack. It also tells Spack where the package repository is.
-REPOS = Path(SPACK, "etc/spack/repos.yaml")
-#: The variable that tells Spack which Python runs it.
-PYTHON_VARIABLE = "SPACK_PYTHON"
-
-
-def own_folder(home: Path) -> Path:
-    """Return the folder of the site's own Spack, whether it exists or not."""
-    return state_folder(home) / "spack-itself"
-
-
-def solver_of(folder: Path) -> Path:
-    """Return the Python that has Spack's solver, whether it exists or not."""
-    return folder / PYTHON / "bin" / "python"
-
-
-def own_program(home: Path) -> Path | None:
-    """Return the site's own Spack; None if there is none, or if it is incomplete."""
-    folder = own_folder(home)
-    program = folder / SPACK / "bin" / "spack"
-    return program if (folder / REPOS).is_file() and os.access(program, os.X_OK) else None
-
-
-def program(home: Path) -> str | None:
-    """Return the Spack that builds for this site: its own, else the one on PATH; None if there is none."""
-    own = own_program(home)
-    return str(own) if own is not None else shutil.which("spack")
-
-
-def demand_program(home: Path) -> str:
-    """Return the Spack that builds for this site. Raises SetupError if there is none, with how to get one."""
-    found = program(home)
-    if found is None:
-        raise SetupError(
-            f"spack: found none in {own_folder(home)} and none on PATH, expected Spack 1.1 or newer; "
-            "type: railyard spack bootstrap"
-        )
-    return found
-
-
-def variables(home: Path) -> dict[str, str]:
-    """Return the variables by which the site's own Spack finds its solver, except those that the user has set."""
-    python = solver_of(own_folder(home))
-    if own_program(home) is None or PYTHON_VARIABLE in os.environ or not python.exists():
-        return {}
-    return {PYTHON_VARIABLE: str(python)}
-
 
 #: How many lines of a build's log follow the sentence of a failed build.
 LOG_LINES = 20
@@ -436,9 +379,9 @@ def find(
 
     ``scopes`` are those of Spack's local configuration that it reads.
     """
-    found = demand_program(home)
+    found = program.demand_program(home)
     isolation = overlay.variables(home, scopes)
-    return Spack(found, say, verbose, {**variables(home), **(environment or {})}, keeps, isolation)
+    return Spack(found, say, verbose, {**program.variables(home), **(environment or {})}, keeps, isolation)
 
 
 def _format_words(words: Sequence[str]) -> str:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from railyard.base.errors import RailyardError, SetupError, did_you_mean, note_remark
 from railyard.provision.spack import locks, marker
-from railyard.provision.spack.calls import program
 from railyard.provision.spack.marker import Marker
 from railyard.provision.spack.overlay import overlay_file
+from railyard.provision.spack.program import program
 from railyard.provision.spack.sources import Choices, Sources, gather
 from railyard.site.references.load import references_of
 from railyard.site.site import Site

@@ -28,7 +28,7 @@ from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.gpu import log_reading
 from railyard.verdict.gpu.rules import like_healthy, shows_dips, unlike_healthy
 from railyard.verdict.gpu.run import HALVES, GpuRun, curve
-from railyard.verdict.path import counters_only, proof, traffic
+from railyard.verdict.path import proof, traffic
 from railyard.verdict.rule_model import OtherWay, OutputLine, PathProof, RuleResult
 from railyard.verdict.sizes import Sizes
 from railyard.verdict.wording import gpu_runs as words
@@ -157,7 +157,7 @@ class GpuCollectives(Sizes):
             return proof.judge_within_node(readings, inside, nodes, words.group_of_gpus(), links)
         why = _why_unknown(case, shape, collective, moved)
         if why is not None or shape is None or collective is None or moved is None:
-            return counters_only.judge(case, readings, plan, (), words.unknown_traffic(why or ""))
+            return proof.judge_by_counters(case, readings, plan, (), words.unknown_traffic(why or ""))
         groups = case.ranks_per_node if part.split else 1
         each = of_nodes(collective, shape, groups, moved, moved_at_most(case, moved))
         even = part.split and _has_own_nics(case)

@@ -46,7 +46,6 @@ from railyard.verdict.gpu.log_reading import uses_rdma
 from railyard.verdict.gpu.log_word import word
 from railyard.verdict.gpu.run import HALVES, GpuRun, GpuTarget, curve, rows, run_of
 from railyard.verdict.hints.first_cause import never_began
-from railyard.verdict.path import counters_only as by_counters
 from railyard.verdict.path import proof, traffic
 from railyard.verdict.rule_model import (
     DeclaredMetric,
@@ -168,7 +167,7 @@ class GpuPairs(GpuCollectives):
         """
         moved = self._node_traffic(case)
         if not moved:
-            return by_counters.judge(case, readings, plan, (), words.no_pair())
+            return proof.judge_by_counters(case, readings, plan, (), words.no_pair())
         return proof.judge(readings, replace(plan, collective=True, traffic=moved))
 
     def _node_traffic(self, case: Case) -> dict[str, traffic.NodeTraffic]:

@@ -364,7 +364,7 @@ def causes_beside(parsed: ParsedOutput, link: Link) -> tuple[Likeness, ...]:
 
 
 def _slot(slot: PciSlot, link: Link) -> Likeness:
-    from railyard.results.report.output_text import below_words  # few texts have a slot beside their table
+    from railyard.results.report.hardware_text import below_words  # few texts have a slot beside their table
 
     looks = slot_in_text(slot.address, slot.name, slot.line, below_words(slot), _most_mb_s(slot, link))
     return Likeness("slot-beside", looks)

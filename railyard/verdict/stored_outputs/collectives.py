@@ -22,6 +22,7 @@ from railyard.parsers.decorations import with_own_signs
 from railyard.parsers.nccl_said import Log, NcclOutput
 from railyard.parsers.output import ParsedOutput, Table, validation_of
 from railyard.verdict import run_rules
+from railyard.verdict import wording as verdict_words
 from railyard.verdict.class_standing import Standing
 from railyard.verdict.day_one import Facts
 from railyard.verdict.gpu import rules
@@ -53,7 +54,6 @@ from railyard.verdict.stored_outputs.judge import (
 from railyard.verdict.stored_outputs.judgement import CurveJudgement, Judgement, State, not_judged_tables
 from railyard.verdict.stored_outputs.target import ANY_STACK
 from railyard.verdict.wording import stored_outputs as words
-from railyard.verdict.wording import verdict as verdict_words
 from railyard.verdict.wording.reference import report_only
 
 

@@ -24,6 +24,7 @@ from railyard.parsers.output import Caution, ParsedOutput, Table, validation_of
 from railyard.parsers.unread_rows import unread_rows
 from railyard.provision.replay.form import said_of_itself
 from railyard.verdict import run_rules
+from railyard.verdict import wording as verdict_words
 from railyard.verdict.day_one import facts_of
 from railyard.verdict.hints.causes import ONE_NODE, ONE_NODE_RATE, Likeness, causes_beside, likenesses
 from railyard.verdict.hints.fallback import faster_than_asked, judged_fallbacks, words_of_fallback
@@ -70,7 +71,6 @@ from railyard.verdict.stored_outputs.target import ANY_NODES, ANY_STACK, Nodes, 
 from railyard.verdict.stored_outputs.unfit import why_unfit
 from railyard.verdict.wording import not_judged as say_not_judged
 from railyard.verdict.wording import stored_outputs as words
-from railyard.verdict.wording import verdict as verdict_words
 from railyard.verdict.wording.complete import brief_failure
 
 #: A stored output does not say which nodes these were.

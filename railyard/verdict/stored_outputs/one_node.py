@@ -95,12 +95,17 @@ def _change(variable: str) -> str:
     return rf"{BEFORE_SETTING}{variable}[= ]|{removal(variable)}"
 
 
+_PROVIDER_SHM = (
+    "Libfabric's provider shm is shared memory",
+    "man fi_shm(7) of Libfabric; I_MPI_OFI_PROVIDER of the Intel MPI Library Developer Reference",
+)
+
+
 def _of_provider(variable: str, except_with: str = "") -> OneNodeWords:
     """Return the row of a variable that names a provider of Libfabric."""
     return OneNodeWords(
         rf"{BEFORE_SETTING}{variable}[= ][\"']?shm(?![\w;,]){ENDS_VALUE}",
-        "Libfabric's provider shm is shared memory",
-        "man fi_shm(7) of Libfabric; I_MPI_OFI_PROVIDER of the Intel MPI Library Developer Reference",
+        *_PROVIDER_SHM,
         except_with,
         changed_by=_change(variable),
     )

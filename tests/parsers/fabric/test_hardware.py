@@ -10,7 +10,8 @@ from railyard.parsers.detect import parse as parse_any
 from railyard.parsers.fabric import lspci, nvidia_smi, show_gids
 from railyard.parsers.fabric.port import GidEntry, Hardware, Nearness, PciSlot
 from railyard.parsers.output import ParseError, Remark
-from railyard.results.report.output_text import far_gpus, hardware_remarks, parsed_text
+from railyard.results.report.hardware_text import far_gpus, hardware_remarks
+from railyard.results.report.output_text import parsed_text
 
 SAMPLES = Path(__file__).parent / "samples"
 NAMES = ("lspci", "lspci-old", "show_gids", "nvidia_smi-topo")

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from railyard.base.errors import SetupError
-from railyard.provision.spack import bootstrap, calls
+from railyard.provision.spack import bootstrap, program
 from railyard.provision.spack.bootstrap import Origin, origin
 from tests.made import spack_site, spack_sources
 from tests.made.spack_sources import MadeSources, git
@@ -25,7 +25,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MadeSources:
     """Two small repositories; the official places are nowhere, and the user names a Python with a solver."""
     made = spack_sources.make(tmp_path / "carried")
     spack_sources.pin(monkeypatch, made, str(tmp_path / "nowhere"))
-    monkeypatch.setenv(calls.PYTHON_VARIABLE, "/usr/bin/python3")
+    monkeypatch.setenv(program.PYTHON_VARIABLE, "/usr/bin/python3")
     return made
 
 
@@ -210,7 +210,7 @@ def solver(tmp_path: Path, sources: MadeSources, monkeypatch: pytest.MonkeyPatch
     lock.parent.mkdir(parents=True)
     lock.write_text(locked(wheel), encoding="utf-8")
     monkeypatch.setattr(bootstrap, "find_shipped", lambda: tmp_path / "shipped")
-    monkeypatch.delenv(calls.PYTHON_VARIABLE)
+    monkeypatch.delenv(program.PYTHON_VARIABLE)
     return sources
 
 
@@ -220,7 +220,7 @@ def test_the_solver_comes_from_the_folders_wheels_and_can_be_carried_on(tmp_path
     assert said[0] == f"spack: getting into {to}, once (21 MB to fetch, 141 MB on disk):"
     assert said[3] == f"spack:   its solver, clingo, from {solver.folder}/wheels"
     assert said[-1] == f"spack: its solver is in {to}/python"
-    words = [str(calls.solver_of(to)), "-c", "import clingo; print(clingo.SOLVES)"]
+    words = [str(program.solver_of(to)), "-c", "import clingo; print(clingo.SOLVES)"]
     assert subprocess.run(words, capture_output=True, text=True).stdout == "True\n"
     assert [path.name for path in (to / "wheels").iterdir()] == ["clingo-5.8-py3-none-any.whl"]
     assert len(get(to)) == 2
@@ -232,4 +232,4 @@ def test_without_a_wheel_spack_is_left_to_find_a_solver_itself(tmp_path: Path, s
     assert said[-1].startswith(f"spack: no solver by pip ({tmp_path}/shipped/requirements/spack.txt: pip could not ")
     assert said[-1].endswith("): Spack will fetch its own at its first call")
     assert not (tmp_path / "to/python").exists()
-    assert (tmp_path / "to" / calls.REPOS).is_file()
+    assert (tmp_path / "to" / program.REPOS).is_file()

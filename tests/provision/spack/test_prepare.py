@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.provision.spack import bootstrap, calls
+from railyard.provision.spack import bootstrap, program
 from railyard.provision.spack.bootstrap import Getting, prepare
 from railyard.provision.spack.request import ready
 from railyard.site.references.load import references_of
@@ -70,7 +70,7 @@ def pinned(site: MadeSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> s
     words = (site.bin / "spack").read_text(encoding="utf-8").splitlines()[1]
     made = spack_sources.make(tmp_path / "carried", program=words)
     spack_sources.pin(monkeypatch, made, str(tmp_path / "nowhere"))
-    monkeypatch.setenv(calls.PYTHON_VARIABLE, "/usr/bin/python3")
+    monkeypatch.setenv(program.PYTHON_VARIABLE, "/usr/bin/python3")
     return made
 
 
@@ -85,7 +85,7 @@ def test_where_there_is_none_it_is_got_and_used(
     without_spack(site, monkeypatch)
     why, said = prepared(site, Getting(allowed=True, place=str(pinned.folder)))
     assert why == {}
-    own = calls.own_folder(site.home)
+    own = program.own_folder(site.home)
     assert said[0] == f"spack: getting into {own}, once (19 MB to fetch, 133 MB on disk):"
     assert said[-1] == "spack: mpich for made built in 0 s"
     assert site.commands == COLD * 2
