@@ -18,14 +18,17 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from railyard.base.errors import RailyardError
 from railyard.base.paths import packaged_text
-from railyard.job.launch import Launch
 from railyard.parsers.failure_lines import LAUNCHER_BUG
 from railyard.parsers.pairs import GROUPS, SAMPLE
 from railyard.site.systems.jobs import FAMILIES, FLUX_RUN, OWN_LAUNCHERS, SRUN
 from railyard.stacks import ask
+
+if TYPE_CHECKING:
+    from railyard.job.launch import Launch
 
 SCRIPT = "probes.sh"
 #: What the steps call the nodes that the scheduler chooses.
@@ -212,7 +215,7 @@ def probes_script() -> str:
     return packaged_text(f"job/scripts/{SCRIPT}")
 
 
-def limit_words(launch: Launch, limit_s: int | str, kill_after_s: int = _KILL_AFTER_S) -> list[str]:
+def limit_words(launch: "Launch", limit_s: int | str, kill_after_s: int = _KILL_AFTER_S) -> list[str]:
     """Return the words that end a step after ``limit_s`` seconds, and kill it ``kill_after_s`` later.
 
     They start a step again once if it is started by Slurm's plugin pmi2 and LAUNCHER_BUG ended its start.
@@ -224,7 +227,7 @@ def limit_words(launch: Launch, limit_s: int | str, kill_after_s: int = _KILL_AF
 def step_words(
     launcher: str,
     stack: str,
-    launch: Launch,
+    launch: "Launch",
     limit_s: int | str,
     shared: bool = False,
     per_node: int = 1,

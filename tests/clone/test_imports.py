@@ -332,6 +332,27 @@ def test_a_listing_pays_for_nothing_that_only_a_run_needs() -> None:
     assert set(answer.stdout.split()) & {"rich", *(f"railyard.{name}" for name in late)} == set()
 
 
+def test_a_listing_of_all_checks_loads_nothing_that_judges_or_blames() -> None:
+    """The search for slow pairs alone would add a tenth to it: it needs numpy."""
+    program = (
+        "import sys, pathlib, railyard.rfm.settings\n"
+        "from railyard.rfm.checks.catalogue import names\n"
+        f"assert 'AllPairs' in names(pathlib.Path({str(PACKAGE.parent / 'checks')!r}))\n"
+        "print(*sorted(name for name in sys.modules if name.startswith('railyard.') or name == 'numpy'))"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    late = (
+        "verdict.assess",
+        "verdict.node_pairs",
+        "verdict.blame.screening",
+        "rfm.checks.prober",
+        "rfm.checks.plan",
+        "results.record.form",
+    )
+    assert [name for name in late if f"railyard.{name}" not in MODULES] == []
+    assert set(answer.stdout.split()) & {"numpy", *(f"railyard.{name}" for name in late)} == set()
+
+
 def test_the_garbage_collector_rests_while_settings_import_ours() -> None:
     """It would walk through all of ReFrame's objects and find nothing: a tenth of a listing's time."""
     program = (

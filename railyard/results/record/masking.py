@@ -14,9 +14,10 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from railyard.results.record.form import Record, read_promised
+if TYPE_CHECKING:
+    from railyard.results.record.form import Record
 
 MASK = "***"
 
@@ -193,9 +194,9 @@ def _assignments(text: str) -> str:
     return ",".join(parts)
 
 
-def masked_record(record: Record) -> Record:
+def masked_record(record: "Record") -> "Record":
     """Return the record as it may be stored."""
-    return Record.from_json(masked_json(record.to_json()))
+    return type(record).from_json(masked_json(record.to_json()))
 
 
 def masked_json(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -336,6 +337,8 @@ def mask_killed_runs(runs: Path) -> tuple[str, ...]:
 def _is_killed_and_ours(folder: Path) -> bool:
     if folder.is_symlink() or folder.lstat().st_uid != os.getuid():
         return False
+    from railyard.results.record.form import read_promised  # a listing masks texts, and reads no record
+
     promised = read_promised(folder)
     if promised is None or promised.state != "killed" or not promised.locks:
         return False

@@ -15,9 +15,6 @@ from reframe.core.exceptions import SanityError
 from railyard.base.paths import HOME_VARIABLE
 from railyard.base.values import utc_time
 from railyard.job import node_files
-from railyard.job.launch import TESTBEDS
-from railyard.provision.testbed.boot import each_node_words
-from railyard.rfm.checks.runner import text_of
 from railyard.rfm.guards import CarriedInit, as_reframe_error
 from railyard.rfm.system_choice import partitions, site_of
 from railyard.site.matrix import EXTENDED, RDMA_PORTS
@@ -67,6 +64,9 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
     @run_after("setup")
     def plan(self) -> None:
         """Have every node print a few lines of JSON; a launcher starts one process per node."""
+        from railyard.job.launch import TESTBEDS
+        from railyard.provision.testbed.boot import each_node_words
+
         system = self.site.system
         self.num_tasks = self.nodes_read or (1 if system.provider == "host" else system.nodes.number)
         self.env_vars = {HOME_VARIABLE: str(self.site.home)}
@@ -127,6 +127,7 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         Raises InputError if the job's output has no line from any node.
         """
         from railyard.cluster.fabric.own_json import own_of, read_lines, readings_of
+        from railyard.rfm.checks.runner import text_of
 
         if self._asking is None:
             return *read_lines(text_of(output), str(self.stdout)), ()

@@ -1,14 +1,11 @@
 """The ReFrame base of the checks that run railyard-pairs: rounds of pairs of nodes inside one job.
 
-A sample of all pairs of nodes is measured within a budget, in one allocation.
-
-Which node a run of pairs names: from what its later steps measured, each alone, or from each node's own pair.
+A sample of all pairs of nodes is measured within a budget, in one allocation. Who is named is decided in ``prober``.
 """
 
 import math
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,26 +15,18 @@ from railyard.base.errors import RailyardError
 from railyard.base.values import seconds, utc_time
 from railyard.job import probe_job
 from railyard.parsers import pairs as parser
-from railyard.parsers.output import ParsedOutput
 from railyard.rfm.checks.base import InterconnectCheck
 from railyard.rfm.checks.groups import Accepts, Outputs, Probes
-from railyard.rfm.checks.prober import RailProber
-from railyard.rfm.checks.runner import text_of
 from railyard.site import topology
 from railyard.site.matrix import SWITCH_GROUPS
 from railyard.site.systems.jobs import FAMILIES
-from railyard.verdict import switch_groups
-from railyard.verdict.assess import Assessment
-from railyard.verdict.blame.node_pairs import findings
-from railyard.verdict.blame.search.model import Settings
-from railyard.verdict.blame.suspects import Findings
-from railyard.verdict.findings import with_suspects
-from railyard.verdict.node_pairs import SampleOrigin, steps, with_screening, with_slow_nodes
 
 if TYPE_CHECKING:
     from railyard.rfm.checks.prober import Prober
     from railyard.site.systems.model import Fabric
     from railyard.verdict.blame.search.model import Round
+    from railyard.verdict.node_pairs import SampleOrigin
+    from railyard.verdict.switch_groups import UpLinksRead
 
 
 #: At most so many seconds more than its budget a run may take: its last step, and the end of its job.
@@ -149,6 +138,7 @@ class PairsCheck(InterconnectCheck):
     @property
     def prober(self) -> "Prober":
         """What decides after a failure: the steps that measured suspects again, or each node's own pair."""
+        from railyard.rfm.checks.prober import AllPairsProber, BisectionProber, WithinNodesProber
 
         if self.layout.within_node:
             return WithinNodesProber(self.rail_prober)
@@ -220,11 +210,14 @@ class SampledPairsCheck(PairsCheck):
     @property
     def prober(self) -> "Prober":
         """What decides after a run, also after a pass: the screening."""
+        from railyard.rfm.checks.prober import SampleProber
+
         made = self._origin("nightly" if self.nightly else "budget", planned_here=not self.nightly)
         return SampleProber(self.rail_prober, made, self.places(), self._up_links)
 
-    def _origin(self, kind: str, planned_here: bool) -> SampleOrigin:
+    def _origin(self, kind: str, planned_here: bool) -> "SampleOrigin":
         from railyard.verdict.blame.screening.model import Budget
+        from railyard.verdict.node_pairs import SampleOrigin
 
         return SampleOrigin(kind, Budget(self.measuring_s, self.round_s), planned_here,
                             began=utc_time(self._clock.started),
@@ -282,6 +275,9 @@ class SwitchGroupsCheck(SampledPairsCheck):
     @property
     def prober(self) -> "Prober":
         """What decides after a run: the screening, and what the up-links could have carried."""
+        from railyard.rfm.checks.prober import SwitchGroupsProber
+        from railyard.rfm.checks.runner import text_of
+
         made, stage = self._origin("switch groups", planned_here=False), Path(self.stagedir)
         fabric = self.site.system.fabrics[self.current_partition.name]
         return SwitchGroupsProber(
@@ -290,12 +286,12 @@ class SwitchGroupsCheck(SampledPairsCheck):
             text_of(stage / probe_job.LIVE_SWITCHES), text_of(stage / probe_job.MESSAGES),
         )  # fmt: skip
 
-    def _up_links_of(self, fabric: "Fabric") -> Callable[[topology.Places], switch_groups.UpLinksRead]:
+    def _up_links_of(self, fabric: "Fabric") -> "Callable[[topology.Places], UpLinksRead]":
+        from railyard.verdict.switch_groups import find_up_links
+
         home, system, name = self.site.home, self.site.system.system, self.current_partition.name
         rails, rate = fabric.used_rails(self.rails, self.policy), self.rate_mb_s
-        return lambda places: switch_groups.find_up_links(
-            topology.kept_of(home, system, name), places, fabric, name, rails, rate
-        )
+        return lambda places: find_up_links(topology.kept_of(home, system, name), places, fabric, name, rails, rate)
 
     def _sample_options(self) -> list[str]:
         return [*super()._sample_options(), "--switch-groups", "--live", probe_job.LIVE_SWITCHES]
@@ -313,95 +309,3 @@ def enough_s(nodes: int, round_s: float) -> float:
 
 def _refuse(budget: str) -> int:
     raise RailyardError(f"-S SampledPairs.budget: found {budget!r}, expected a time such as 15m, 1h30m or 900s")
-
-
-@dataclass(frozen=True, slots=True)
-class WithinNodesProber:
-    """Names the nodes whose own pair is slow. After a run that broke, it measures rails as any other test does."""
-
-    rails: RailProber
-
-    def explain(self, found: Assessment) -> Assessment:
-        return with_slow_nodes(found) if found.verdict.misses_reference else self.rails.explain(found)
-
-
-@dataclass(frozen=True, slots=True)
-class BisectionProber:
-    """Names nobody for a low value: all pairs at once over the middle of the network cannot tell nodes apart."""
-
-    rails: RailProber
-
-    def explain(self, found: Assessment) -> Assessment:
-        return found if found.verdict.misses_reference else self.rails.explain(found)
-
-
-@dataclass(frozen=True, slots=True)
-class AllPairsProber:
-    """Names who is slow from all steps together.
-
-    ``least`` is what a pair must give by the references, in MB/s; ``repeats`` is how often each was measured again;
-    ``parse`` reads a step's output, which is in ``stage``.
-    """
-
-    rails: RailProber
-    stage: Path
-    parse: Callable[[str], ParsedOutput]
-    repeats: int
-    least: float | None
-    places: topology.Places
-
-    def explain(self, found: Assessment) -> Assessment:
-        return (
-            with_suspects(found, self._findings(found)) if found.verdict.misses_reference else self.rails.explain(found)
-        )
-
-    def _findings(self, found: Assessment) -> Findings:
-        meant = found.case.launch.meant
-        texts = {rail: text_of(self.stage / probe_job.rail_output(rail)) for rail in meant}
-        rails = {rail: table for rail, text in texts.items() for table in steps([text], self.parse)}
-        return findings(
-            found.pair_tables, Settings(repeats=self.repeats), self.least, rails, meant,
-            self.rails.expected_alone_mb_s, self.places,
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class SampleProber:
-    """Names who is slow from the screening of a sample, and says what the sample covered."""
-
-    rails: RailProber
-    sampled: SampleOrigin
-    places: topology.Places
-    up_links: int | None
-
-    def explain(self, found: Assessment) -> Assessment:
-        if found.verdict.fails and not found.verdict.misses_reference:
-            return self.rails.explain(found)
-        return with_screening(found, self.sampled, self.places, self.up_links)
-
-
-@dataclass(frozen=True, slots=True)
-class SwitchGroupsProber:
-    """Names who is slow from the screening of all rounds, and says what leaf switches carried.
-
-    ``up_links_of`` returns what is known about up-links. ``live`` is what the job's scheduler stated,
-    ``messages`` the output of the launch with short messages; each is empty if there is none.
-    """
-
-    rails: RailProber
-    sampled: SampleOrigin
-    places: topology.Places
-    up_links: int | None
-    up_links_of: Callable[[topology.Places], switch_groups.UpLinksRead]
-    live: str
-    messages: str
-
-    def explain(self, found: Assessment) -> Assessment:
-        if found.verdict.fails and not found.verdict.misses_reference:
-            return self.rails.explain(found)
-        live = topology.places_in_job(self.places, self.live, probe_job.LIVE_SWITCHES, found.case.launch.nodes)
-        bound, remarks = self.up_links_of(live.places)
-        said = (*switch_groups.say_places(live), *remarks)
-        certainty = switch_groups.certainty_of(live)
-        known = switch_groups.SwitchesKnown(live.places, self.up_links, bound, said, certainty)
-        return switch_groups.with_switch_groups(found, self.sampled, known, switch_groups.short_messages(self.messages))

@@ -1,6 +1,9 @@
-"""Measures single rails alone after a failure between two nodes, or if TCP sent much again, and names one.
+"""Decides after a run who is named: a rail, from single rails measured alone, or a node or pair, from rounds of pairs.
 
-A rail that is slow or loses packets does so with several partners: so this rail is named, and its partners are not.
+Single rails are measured after a failure between two nodes, or if TCP sent much again. A rail that is slow or loses
+packets does so with several partners: so this rail is named, and its partners are not.
+
+A run of pairs names a node by what its later steps measured, each alone, or by each node's own pair.
 """
 
 import json
@@ -14,8 +17,10 @@ from typing import Protocol
 from railyard.base.bounds import PROBE_ROUNDS_MOST, PROBE_TIME
 from railyard.base.hostlist import label
 from railyard.base.wording import count_of, message_size
+from railyard.job import probe_job
 from railyard.job.launch import Launch, counter_drivers
 from railyard.job.probe_job import STARTED_AGAIN
+from railyard.parsers.output import ParsedOutput
 from railyard.rfm.checks.node_questions import Addresses, CrossedCables, PingPong, first_line, read_counters, starts
 from railyard.rfm.checks.probe_places import (
     PROBE_LIMIT_S,
@@ -28,11 +33,15 @@ from railyard.rfm.checks.probe_places import (
     limit_after,
     name_of,
 )
-from railyard.rfm.checks.runner import READER
+from railyard.rfm.checks.runner import READER, text_of
+from railyard.site import topology
 from railyard.site.site import Site
 from railyard.site.systems.measure import PROBE_DELAY_BYTES, PROBE_DELAY_SIZE_BYTES, PROBE_SIZE_BYTES
+from railyard.verdict import switch_groups
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame import slow_rails
+from railyard.verdict.blame.node_pairs import findings
+from railyard.verdict.blame.search.model import Settings
 from railyard.verdict.blame.slow_rails import (
     direction,
     good_partner,
@@ -44,6 +53,7 @@ from railyard.verdict.blame.slow_rails import (
 from railyard.verdict.blame.suspects import Findings, LossProbe, Probe, RailProbe, losers, plan_probes
 from railyard.verdict.findings import probe_size, with_bad_path, with_remark, with_suspects
 from railyard.verdict.hints.first_cause import never_began
+from railyard.verdict.node_pairs import SampleOrigin, steps, with_screening, with_slow_nodes
 from railyard.verdict.path.ports import sends_again
 from railyard.verdict.wording import NOBODY_BLAMED
 
@@ -475,3 +485,95 @@ def _keep(probes: Sequence[RailProbe], file: Path) -> None:
     ]  # fmt: skip
     rows = ",\n".join(json.dumps(row) for row in kept)
     file.write_text(f'{{"format": 1, "probes": [\n{rows}\n]}}\n', encoding="utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class WithinNodesProber:
+    """Names the nodes whose own pair is slow. After a run that broke, it measures rails as any other test does."""
+
+    rails: RailProber
+
+    def explain(self, found: Assessment) -> Assessment:
+        return with_slow_nodes(found) if found.verdict.misses_reference else self.rails.explain(found)
+
+
+@dataclass(frozen=True, slots=True)
+class BisectionProber:
+    """Names nobody for a low value: all pairs at once over the middle of the network cannot tell nodes apart."""
+
+    rails: RailProber
+
+    def explain(self, found: Assessment) -> Assessment:
+        return found if found.verdict.misses_reference else self.rails.explain(found)
+
+
+@dataclass(frozen=True, slots=True)
+class AllPairsProber:
+    """Names who is slow from all steps together.
+
+    ``least`` is what a pair must give by the references, in MB/s; ``repeats`` is how often each was measured again;
+    ``parse`` reads a step's output, which is in ``stage``.
+    """
+
+    rails: RailProber
+    stage: Path
+    parse: Callable[[str], ParsedOutput]
+    repeats: int
+    least: float | None
+    places: topology.Places
+
+    def explain(self, found: Assessment) -> Assessment:
+        return (
+            with_suspects(found, self._findings(found)) if found.verdict.misses_reference else self.rails.explain(found)
+        )
+
+    def _findings(self, found: Assessment) -> Findings:
+        meant = found.case.launch.meant
+        texts = {rail: text_of(self.stage / probe_job.rail_output(rail)) for rail in meant}
+        rails = {rail: table for rail, text in texts.items() for table in steps([text], self.parse)}
+        return findings(
+            found.pair_tables, Settings(repeats=self.repeats), self.least, rails, meant,
+            self.rails.expected_alone_mb_s, self.places,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SampleProber:
+    """Names who is slow from the screening of a sample, and says what the sample covered."""
+
+    rails: RailProber
+    sampled: SampleOrigin
+    places: topology.Places
+    up_links: int | None
+
+    def explain(self, found: Assessment) -> Assessment:
+        if found.verdict.fails and not found.verdict.misses_reference:
+            return self.rails.explain(found)
+        return with_screening(found, self.sampled, self.places, self.up_links)
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchGroupsProber:
+    """Names who is slow from the screening of all rounds, and says what leaf switches carried.
+
+    ``up_links_of`` returns what is known about up-links. ``live`` is what the job's scheduler stated,
+    ``messages`` the output of the launch with short messages; each is empty if there is none.
+    """
+
+    rails: RailProber
+    sampled: SampleOrigin
+    places: topology.Places
+    up_links: int | None
+    up_links_of: Callable[[topology.Places], switch_groups.UpLinksRead]
+    live: str
+    messages: str
+
+    def explain(self, found: Assessment) -> Assessment:
+        if found.verdict.fails and not found.verdict.misses_reference:
+            return self.rails.explain(found)
+        live = topology.places_in_job(self.places, self.live, probe_job.LIVE_SWITCHES, found.case.launch.nodes)
+        bound, remarks = self.up_links_of(live.places)
+        said = (*switch_groups.say_places(live), *remarks)
+        certainty = switch_groups.certainty_of(live)
+        known = switch_groups.SwitchesKnown(live.places, self.up_links, bound, said, certainty)
+        return switch_groups.with_switch_groups(found, self.sampled, known, switch_groups.short_messages(self.messages))
