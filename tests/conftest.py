@@ -20,7 +20,7 @@ from tests.made.judged import counters_file, healthy_rates, imb_output, run_of_c
 # No time limit for properties: on a busy machine they would fail. `make test-all` tries as many cases as hypothesis
 # does by default.
 settings.register_profile("thorough", deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("quick", settings.get_profile("thorough"), max_examples=25)
+settings.register_profile("quick", settings.get_profile("thorough"), max_examples=15)
 settings.load_profile("quick")
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -31,7 +31,7 @@ COMMANDS = (
     *("report", "report last5", "references --system survey-2004", "references --system dell-c6320", "lint"),
     *("doctor --system mycluster", "doctor --system virtual", "stacks status", "spack status --system mycluster"),
     *("soak --from soak.jsonl", "record --published dell-c6320 --replace", "init my-site"),
-    "run --system dell-c6320 -n OsuBandwidth",
+    pytest.param("run --system dell-c6320 -n OsuBandwidth", marks=pytest.mark.full),
 )
 
 

@@ -54,6 +54,8 @@ SCHEDULERS = {
     "lsf": ("mpirun", "", FEW, "lsf"),
     "flux-batch": ("flux-run", "", FEW, "flux"),
 }
+#: Names of ReFrame whose scripts are Slurm's.
+LIKE_SLURM = ("squeue", "slurm-nodb")
 
 
 def dry_run(
@@ -127,7 +129,10 @@ def launch_of(text: str) -> str:
     return [line for line in text.splitlines() if " backs" not in line][-1]
 
 
-@pytest.mark.parametrize("scheduler", SCHEDULERS)
+@pytest.mark.parametrize(
+    "scheduler",
+    [pytest.param(each, marks=pytest.mark.full if each in LIKE_SLURM else ()) for each in SCHEDULERS],
+)
 def test_the_job_script_is_the_golden_one(tmp_path: Path, scheduler: str) -> None:
     launcher, access, jobs, golden = SCHEDULERS[scheduler]
     expected = (GOLDEN / f"{golden}.txt").read_text(encoding="utf-8")

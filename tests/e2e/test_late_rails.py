@@ -19,7 +19,7 @@ DELAY = f"hsn1 of vn2 has a delay {WITH_EVERY}: at best"
     [
         pytest.param(
             *(2.0, 0.0, 0, "NetpipePingPong", "openmpi"),
-            marks=pytest.mark.fault("rail", "frames of a node's second rail that come 2 ms late", DELAY),
+            marks=[full, pytest.mark.fault("rail", "frames of a node's second rail that come 2 ms late", DELAY)],
         ),
         pytest.param(
             *(0.0, 4.0, 0, "NetpipePingPong", "openmpi"),

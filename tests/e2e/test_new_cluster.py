@@ -33,6 +33,7 @@ def call(site: VirtualSite, *words: str) -> Ran:
     return Ran(running.returncode, out, err, time.monotonic() - begun, ())
 
 
+@pytest.mark.full
 def test_from_a_recording_to_a_verdict(tmp_path: Path) -> None:
     site = make_site(tmp_path)
     (site.folder / "spack_envs").symlink_to(CLONE / "spack_envs")

@@ -79,7 +79,8 @@ def failures(clone: Path) -> Sequence[str]:
     return [case.attrib["name"] for case in root.iter("testcase") if case.find("failure") is not None]
 
 
-@pytest.mark.parametrize("server", ["github", pytest.param("jenkins", marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("server", SERVERS)
 def test_a_healthy_system_is_green_and_leaves_its_files(server: str, clone: Path) -> None:
     codes, text = run(server, clone, RAILYARD_SYSTEM=SYSTEM)
     assert set(codes) == {0}, text
@@ -91,7 +92,7 @@ def test_a_healthy_system_is_green_and_leaves_its_files(server: str, clone: Path
         assert "| 12400 | MB/s |" in (clone / "summary.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("server", ["github", pytest.param("jenkins", marks=pytest.mark.full)])
 def test_a_slow_link_is_red_and_still_leaves_its_files(server: str, clone: Path) -> None:
     slower = clone / "recordings" / SYSTEM / "fdr/hpcx/1/OsuBandwidth.out"
     replace_recording(clone, SYSTEM, "edr", "OsuBandwidth", slower.read_text(encoding="utf-8"))

@@ -140,7 +140,9 @@ DROPPED = (
 )
 
 
-@pytest.mark.parametrize("program", ["reframe", "railyard", "railyard -l"])
+@pytest.mark.parametrize(
+    "program", ["reframe", *(pytest.param(each, marks=pytest.mark.full) for each in ("railyard", "railyard -l"))]
+)
 def test_each_check_that_is_dropped_has_a_line_with_its_reason(program: str, tmp_path: Path) -> None:
     site = VirtualSite(tmp_path)
     assert subprocess.run([*RAILYARD, "init", str(site.folder)], check=False).returncode == 0

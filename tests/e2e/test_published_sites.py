@@ -17,7 +17,7 @@ from tests.e2e.published import SITE, SYSTEMS, scripts, site_at
 pytestmark = pytest.mark.e2e
 
 #: What `make test` has of them: each scheduler, and a site that exports no variables.
-EVERYDAY = ("gadi", "kathleen", "snellius")
+EVERYDAY = ("gadi", "snellius")
 CASES = [pytest.param(name, marks=() if name in EVERYDAY else pytest.mark.full) for name in SYSTEMS]
 
 

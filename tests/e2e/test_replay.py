@@ -78,7 +78,9 @@ def test_no_secret_of_its_options_is_in_what_a_run_leaves(replays: VirtualSite) 
     assert "password=***" in report["session_info"]["cmdline"]
 
 
-@pytest.mark.parametrize(("option", "tests"), [("--repeat=2", 4), pytest.param("--distribute=all", 2, marks=full)])
+@pytest.mark.parametrize(
+    ("option", "tests"), [pytest.param("--repeat=2", 4, marks=full), pytest.param("--distribute=all", 2, marks=full)]
+)
 def test_tests_that_reframe_makes_again_play_the_tests_recording(replays: VirtualSite, option: str, tests: int) -> None:
     """ReFrame adds hidden parameters to their names (%.repeat_no, %.part, %.nid), which no recording has."""
     run = ran(replays, "-n", "OsuLatency", option)
