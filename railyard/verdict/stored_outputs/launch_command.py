@@ -19,31 +19,34 @@ from pathlib import PurePosixPath
 from railyard.benchmarks.model import Tool
 from railyard.verdict.wording import stored_outputs
 
+# Most outputs have no host list, and to compile these patterns takes longer than to judge one: `re` does it when they
+# are needed, and keeps them.
+
 #: Files and variables in which a scheduler names the nodes of the job.
-_OF_JOB = re.compile(
+_OF_JOB = (
     r"PBS_NODEFILE|PE_HOSTFILE|COBALT_NODEFILE|OAR_(?:NODE_?FILE|NODEFILE)|LSB_(?:HOSTS|MCPU_HOSTS|DJOB_HOSTFILE)"
     r"|SLURM_(?:JOB_|STEP_)?NODELIST|SLURM_NODEFILE"
 )
 _FILE = r"[\"']?(?P<file>[\w./~${}-]{1,200})[\"']?"
 _THEN_SORTED = r"(?:\s{0,9}\|\s{0,9}(?:sort|uniq)(?: -u)?){0,3}\s{0,9}$"
 _BEGINS = r"^(?:[^\n]{0,200}[\s$#%>;&+]|)"
-_PRINTS = re.compile(rf"{_BEGINS}(?:cat|sort|uniq|more)(?: -\w{{1,9}})?\s{{1,9}}{_FILE}{_THEN_SORTED}")
-_ECHOES = re.compile(rf"{_BEGINS}echo\s{{1,9}}[\"']?\$\{{?(?P<file>\w{{1,40}})\}}?[\"']?\s{{0,9}}$")
-_EXPANDS = re.compile(rf"{_BEGINS}scontrol show (?:hostnames?|hostlist)(?:\s[^\n]{{0,200}})?$")
-_WRITES = re.compile(
+_PRINTS = rf"{_BEGINS}(?:cat|sort|uniq|more)(?: -\w{{1,9}})?\s{{1,9}}{_FILE}{_THEN_SORTED}"
+_ECHOES = rf"{_BEGINS}echo\s{{1,9}}[\"']?\$\{{?(?P<file>\w{{1,40}})\}}?[\"']?\s{{0,9}}$"
+_EXPANDS = rf"{_BEGINS}scontrol show (?:hostnames?|hostlist)(?:\s[^\n]{{0,200}})?$"
+_WRITES = (
     rf"{_BEGINS}echo(?: -e)?\s{{1,9}}(?P<quote>[\"']?)(?P<entry>[^\"'>|]{{1,200}})(?P=quote)"
     rf"\s{{0,9}}(?P<how>>{{1,2}})\s{{0,9}}{_FILE}\s{{0,9}}$"
 )
 # cat > hosts << EOF   |   cat <<'EOF' > hosts
-_HERE = re.compile(
+_HERE = (
     rf"{_BEGINS}cat\s{{0,9}}(?:>\s{{0,9}}{_FILE}\s{{0,9}}<<-?\s?[\"']?\w{{1,20}}[\"']?"
     rf"|<<-?\s?[\"']?\w{{1,20}}[\"']?\s{{0,9}}>\s{{0,9}}[\"']?(?P<after>[\w./~${{}}-]{{1,200}})[\"']?)\s{{0,9}}$"
 )
 #: What names the host file of launches that name none themselves: Intel MPI's Developer Reference (Hydra Environment
 #: Variables), pmodels/mpich (hydra, HYDRA_HOST_FILE), and "default_hostfile" of Open MPI's orte and of openpmix/prrte.
 _DEFAULT_NAME = r"\b(?:(?:I_MPI_)?HYDRA_HOST_FILE|(?:(?:OMPI|PRTE)_MCA_)?(?:orte|prte)_default_hostfile)\b"
-_SETS_DEFAULT = re.compile(rf"{_DEFAULT_NAME}(?:\s{{0,9}}=\s{{0,9}}|\s{{1,9}}){_FILE}")
-_REMOVES_DEFAULT = re.compile(rf"\bunset(?:env)?\s[^\n;&|]{{0,200}}{_DEFAULT_NAME}")
+_SETS_DEFAULT = rf"{_DEFAULT_NAME}(?:\s{{0,9}}=\s{{0,9}}|\s{{1,9}}){_FILE}"
+_REMOVES_DEFAULT = rf"\bunset(?:env)?\s[^\n;&|]{{0,200}}{_DEFAULT_NAME}"
 #: What a rank may be on, and ``srun -l`` may print, besides a host: processors, cards, devices, names of machines.
 NO_HOST = (
     r"(?!(?i:x86_64|i[3-6]86|aarch64|arm|ppc64|riscv|cores?\b|cpus?|sockets?|numa|threads?|gpus?|cuda|rocm|devices?|dev\b|"
@@ -51,12 +54,12 @@ NO_HOST = (
     r"rhel|el[0-9]|gcc|python|the\b|a\b|all\b|same\b))"
 )
 #: A name without a digit may be a command of a script ("date"), unless it is followed by slots.
-_ENTRY = re.compile(
+_ENTRY = (
     rf"^\s{{0,9}}{NO_HOST}(?P<host>localhost|(?=[\w.-]{{0,80}}[0-9]|[\w.-]{{1,80}}\s{{1,9}}slots)[A-Za-z0-9][\w.-]{{0,80}})"
     r"(?::(?P<colon>[0-9]{1,6})|\s{1,40}(?P<count>[0-9]{1,6})(?:\s{1,9}\S{1,80}@\S{1,80}\s{1,9}\S{1,40})?)?"
     r"(?P<options>(?:\s{1,40}(?:slots|max[-_]slots|cpu|cpus)\s?=\s?[0-9]{1,6}){0,3})\s{0,9}(?:#.{0,200})?$"
 )
-_SLOTS = re.compile(r"(?<![-_])\bslots\s?=\s?(?P<slots>[0-9]{1,6})")
+_SLOTS = r"(?<![-_])\bslots\s?=\s?(?P<slots>[0-9]{1,6})"
 _ROOTS = ("cat ", "cat<", "sort ", "uniq ", "more ", "echo ", "scontrol ")
 
 
@@ -88,9 +91,9 @@ def host_lists(text: str) -> tuple[HostList, ...]:
 
 def default_host_file(line: str) -> str | None:
     """Return the host file that a line sets for launches that name none; empty if it removes it, None if neither."""
-    if found := _SETS_DEFAULT.search(line):
+    if found := re.search(_SETS_DEFAULT, line):
         return found["file"]
-    return "" if _REMOVES_DEFAULT.search(line) else None
+    return "" if re.search(_REMOVES_DEFAULT, line) else None
 
 
 def name_of(file: str) -> str:
@@ -110,7 +113,7 @@ def _lists_in(lines: Sequence[str]) -> Iterator[HostList]:
     for at, line in enumerate(lines):
         if len(line) > 1000 or not any(root in line for root in _ROOTS):
             continue
-        if found := _WRITES.match(line):
+        if found := re.match(_WRITES, line):
             name, entry = name_of(found["file"]), _entry(found["entry"])
             written[name] = (*(written.get(name, ()) if found["how"] == ">>" else ()), *([entry] if entry else []))
             hosts = written[name]
@@ -118,15 +121,15 @@ def _lists_in(lines: Sequence[str]) -> Iterator[HostList]:
             name, hosts = _printed_hosts(line, lines[at + 1 : at + 4097])
             written[name] = hosts
         if hosts:
-            yield HostList(at + 1, line.strip(), name, hosts, _OF_JOB.fullmatch(name) is not None)
+            yield HostList(at + 1, line.strip(), name, hosts, re.fullmatch(_OF_JOB, name) is not None)
 
 
 def _printed_hosts(line: str, below: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     """Return the name of the file or variable that a command prints or writes, and the hosts in the lines below it."""
-    if found := _ECHOES.match(line):
-        return found["file"], _host_words(below[0]) if below and _OF_JOB.fullmatch(found["file"]) else ()
-    found = _PRINTS.match(line) or _HERE.match(line)
-    if found is None and not _EXPANDS.match(line):
+    if found := re.match(_ECHOES, line):
+        return found["file"], _host_words(below[0]) if below and re.fullmatch(_OF_JOB, found["file"]) else ()
+    found = re.match(_PRINTS, line) or re.match(_HERE, line)
+    if found is None and not re.match(_EXPANDS, line):
         return "", ()
     name = "SLURM_JOB_NODELIST" if found is None else name_of(found["file"] or found["after"])
     return name, tuple(takewhile(bool, map(_entry, (each for each in below if not each.lstrip().startswith("#")))))
@@ -144,10 +147,10 @@ def _host_words(line: str) -> tuple[str, ...]:
 
 def _entry(line: str) -> str:
     """Return a line of a host file as "node1:2", or "node1" without slots; empty for any other line."""
-    found = _ENTRY.match(line)
+    found = re.match(_ENTRY, line)
     if found is None:
         return ""
-    slots = _SLOTS.search(found["options"])
+    slots = re.search(_SLOTS, found["options"])
     count = slots["slots"] if slots else found["colon"] or found["count"]
     return f"{found['host']}:{count}" if count else found["host"]
 
