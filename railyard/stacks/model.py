@@ -339,6 +339,9 @@ class Stack:
     ``addressed``: without MPI, whether addresses tell an application that starts its own processes which rail to use.
     ``by_mpi``: it is not an MPI library, but its benchmarks are MPI programs. MPI starts them; what they measure goes
     over this library. Its entry in a system's file says which MPI; launcher and protocol are then that MPI's.
+    ``rehearsed_as`` is the library whose variables and launcher a rehearsal plays for it, one of
+    ``railyard.provision.rehearsal.rank_ports.LIBRARIES``; a client and a server need none. If it is empty,
+    ``not_rehearsed`` says why, and a rehearsal leaves the stack out.
     """
 
     title: str
@@ -361,6 +364,8 @@ class Stack:
     addressed: bool = False
     by_mpi: bool = False
     also_prints: tuple[str, ...] = ()
+    rehearsed_as: str = ""
+    not_rehearsed: str | None = None
 
     def __post_init__(self) -> None:
         re.compile(self.version_pattern)
@@ -368,6 +373,13 @@ class Stack:
             raise ValueError(f"{self.title}: neither programs nor a module say how a node shows it")
         if sorted(self.ways) != sorted(KINDS):
             raise ValueError(f"{self.title}: kinds {sorted(self.ways)} are not {sorted(KINDS)}")
+
+    def find_mistake(self) -> str | None:
+        """Return the first way that is not whole, and what to do; None if all are."""
+        for kind, way in self.ways.items():
+            if not isinstance(way, str) and (wrong := way.find_mistake()):
+                return f"ways[{kind}] ({way.transport}): {wrong}"
+        return None
 
     @property
     def launch(self) -> Launch:
@@ -408,9 +420,8 @@ def _read_entries(module: str) -> Mapping[str, Stack]:
             f"(docs/developers/add.md): mend it there"
         ) from error
     for name, stack in stacks.items():
-        for kind, way in stack.ways.items():
-            if not isinstance(way, str) and (wrong := way.find_mistake()):
-                raise RailyardError(f"{file}: {name}: ways[{kind}] ({way.transport}): {wrong}")
+        if wrong := stack.find_mistake():
+            raise RailyardError(f"{file}: {name}: {wrong}")
     return stacks
 
 
@@ -439,5 +450,10 @@ STACKS: Mapping[str, Stack] = MappingProxyType(_known)
 
 
 def declare(name: str, stack: Stack) -> bool:
-    """Add a stack that a system's file declares. Return whether there is another one of that name, which then stays."""
+    """Add a stack that a system's file declares. Return whether there is another one of that name, which then stays.
+
+    Raises ValueError for a stack with a way that is not whole.
+    """
+    if wrong := stack.find_mistake():
+        raise ValueError(wrong)
     return _known.setdefault(name, stack) != stack
