@@ -8,9 +8,8 @@ from pathlib import Path
 from reframe.core.pipeline import RegressionTest
 from reframe.core.runtime import runtime, valid_sysenv_comb
 
-from railyard.base.errors import RailyardError, did_you_mean
+from railyard.base.errors import RailyardError
 from railyard.base.wording import listing
-from railyard.benchmarks.table.micro import TOOLS
 from railyard.rfm.checks.base import InterconnectCheck
 from railyard.rfm.checks.catalogue import needs, needs_of
 from railyard.rfm.run.options import everyday_words, read
@@ -52,12 +51,6 @@ def _why_no_cell(cls: type[InterconnectCheck], references: References, options: 
     asked = asked_for(system, stated)
     if not asked:
         return _name_problems(stated, system.system)
-    for need in asked:
-        if need.tool not in TOOLS and need.tool not in system.applications:
-            return (
-                f'tool: found "{need.tool}", expected a tool of Railyard\'s benchmarks; '
-                f"{did_you_mean(need.tool, TOOLS)} (a new tool: docs/developers/add.md)"
-            )
     places = {partition.name for partition in runtime().system.partitions}
     cells = [
         cell for cell in matrix(system, asked, references.has_number) if cell.test.fabric in places and not cell.named

@@ -92,11 +92,13 @@ def refuse_empty_runs(home: Path, systems: Mapping[str, System], *, shared: bool
 
     @wraps(list_checks)
     def list_selected(testcases: list[Any], *given: Any, **named: Any) -> None:
+        refuse_unknown(loaded)
         list_checks(testcases, *given, **named)
         refuse(testcases, "")
 
     @wraps(run_all)
     def run_selected(runner: Runner, testcases: list[Any], restored_cases: list[Any] | None = None) -> None:
+        refuse_unknown(loaded)
         refuse(testcases, ", so nothing was measured")
         name = runtime().system.name
         known = _KNOWN.get(name)
@@ -110,6 +112,26 @@ def refuse_empty_runs(home: Path, systems: Mapping[str, System], *, shared: bool
             say_unchecked(known.home, name, testcases)
 
     RegressionCheckLoader.load_all, cli.list_checks, Runner.runall = load_and_keep, list_selected, run_selected
+
+
+def refuse_unknown(loaded: Sequence[Any]) -> None:
+    """Raise ReframeError for a check of ours, of a place that was given, whose tool or benchmark nobody knows.
+
+    `railyard lint` and `railyard matrix` refuse it with the same sentence.
+    """
+    known = _KNOWN.get(runtime().system.name)
+    if known is None or not _are_given(known.home):
+        return
+    # Here, as in ``_drop_lines``.
+    from railyard.rfm.checks.base import InterconnectCheck
+    from railyard.rfm.checks.catalogue import needs_of, refuse_unknown_tools
+
+    classes = tuple(dict.fromkeys(type(test) for test in loaded if isinstance(test, InterconnectCheck)))
+    try:
+        refuse_unknown_tools(classes, known.home)
+        needs_of(classes)
+    except RailyardError as error:
+        raise ReframeError(str(error)) from None
 
 
 def _is_ours(test: Any) -> bool:

@@ -109,6 +109,8 @@ def _stack(name: str, stack: Stack) -> str:
         lines += [f"It exists only for {either(stack.families)}: not on a system with other processors.", ""]
     if stack.not_built:
         lines += [f"Spack builds nothing for it: {stack.not_built}.", ""]
+    if stack.not_rehearsed:
+        lines += [f"A rehearsal leaves it out: {stack.not_rehearsed}.", ""]
     return "\n".join(lines)
 
 

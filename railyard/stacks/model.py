@@ -16,13 +16,13 @@ A system's file may declare further ones, for the process that reads it.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pkgutil import iter_modules
 from types import MappingProxyType
 
-from railyard.base.errors import did_you_mean
+from railyard.base.errors import RailyardError, did_you_mean
 from railyard.stacks import entries
 
 KINDS = ("tcp", "ib", "roce", "opa", "slingshot", "efa")
@@ -220,12 +220,30 @@ class Way:
         for spread in self.spreads:
             if spread.rank_variable and all(line.name != spread.rank_variable for line in self.settings):
                 raise ValueError(f"{self.transport}: no setting {spread.rank_variable} that a rank's own could replace")
-        policies = sorted([spread.policy for spread in self.spreads] + list(self.cannot))
-        if policies != sorted(POLICIES):
-            raise ValueError(f"{self.transport}: policies {policies} are not each of {sorted(POLICIES)} once")
-        for knobs in [self.knobs, *(spread.knobs for spread in self.spreads if spread.knobs is not None)]:
-            if sorted(knobs) != sorted(KNOBS):
-                raise ValueError(f"{self.transport}: knobs {sorted(knobs)} are not {sorted(KNOBS)}")
+
+    def find_mistake(self) -> str | None:
+        """Return which policies or knobs it lacks or has too many of, and what to do; None for a whole way."""
+        policies = [*(spread.policy for spread in self.spreads), *self.cannot]
+        if twice := sorted({name for name in policies if policies.count(name) > 1}):
+            return f"found {', '.join(twice)} twice, expected each policy once, in spreads or in cannot: leave one out"
+        if wrong := _differences("policy", "policies", policies, POLICIES):
+            return f"{wrong}: state each in spreads, or in cannot with the reason why it has none"
+        for knobs in (self.knobs, *(spread.knobs for spread in self.spreads if spread.knobs is not None)):
+            if wrong := _differences("knob", "knobs", knobs, KNOBS):
+                return f"{wrong}: state each in knobs, as a Setting or with the reason why it cannot be set"
+        return None
+
+
+def _differences(one: str, several: str, found: Collection[str], expected: Collection[str]) -> str | None:
+    """Return which of the expected names are not there, or else which others are; None if they are the same."""
+    for what, names in (
+        ("no", [name for name in expected if name not in found]),
+        ("the unknown", sorted(set(found) - set(expected))),
+    ):
+        if names:
+            each = one if len(names) == 1 else several
+            return f"found {what} {each} {', '.join(names)}, expected each of {', '.join(expected)}, and no other"
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,6 +339,9 @@ class Stack:
     ``addressed``: without MPI, whether addresses tell an application that starts its own processes which rail to use.
     ``by_mpi``: it is not an MPI library, but its benchmarks are MPI programs. MPI starts them; what they measure goes
     over this library. Its entry in a system's file says which MPI; launcher and protocol are then that MPI's.
+    ``rehearsed_as`` is the library whose variables and launcher a rehearsal plays for it, one of
+    ``railyard.provision.rehearsal.rank_ports.LIBRARIES``; a client and a server need none. If it is empty,
+    ``not_rehearsed`` says why, and a rehearsal leaves the stack out.
     """
 
     title: str
@@ -343,6 +364,8 @@ class Stack:
     addressed: bool = False
     by_mpi: bool = False
     also_prints: tuple[str, ...] = ()
+    rehearsed_as: str = ""
+    not_rehearsed: str | None = None
 
     def __post_init__(self) -> None:
         re.compile(self.version_pattern)
@@ -350,6 +373,13 @@ class Stack:
             raise ValueError(f"{self.title}: neither programs nor a module say how a node shows it")
         if sorted(self.ways) != sorted(KINDS):
             raise ValueError(f"{self.title}: kinds {sorted(self.ways)} are not {sorted(KINDS)}")
+
+    def find_mistake(self) -> str | None:
+        """Return the first way that is not whole, and what to do; None if all are."""
+        for kind, way in self.ways.items():
+            if not isinstance(way, str) and (wrong := way.find_mistake()):
+                return f"ways[{kind}] ({way.transport}): {wrong}"
+        return None
 
     @property
     def launch(self) -> Launch:
@@ -372,13 +402,42 @@ class Stack:
         return tuple(dict.fromkeys(each.tool for each in self.tool_programs))
 
 
+def _read_entries(module: str) -> Mapping[str, Stack]:
+    """Return the stacks of a module of ``entries/``. Raises RailyardError, which names file and stack, for a wrong one.
+
+    A stack without its knobs would be set to nothing, and no run would notice.
+    """
+    file = f"{entries.__path__[0]}/{module}.py"
+    try:
+        stacks: Mapping[str, Stack] = import_module(f"{entries.__name__}.{module}").STACKS
+    except Exception as error:  # whatever an entry raises, the sentence names its file
+        import traceback  # only an error needs it
+
+        inner = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+        where = f"{file}:{inner[-1]}" if inner else file
+        raise RailyardError(
+            f"{where}: found {type(error).__name__}: {error}, expected an entry of a stack "
+            f"(docs/developers/add.md): mend it there"
+        ) from error
+    for name, stack in stacks.items():
+        if wrong := stack.find_mistake():
+            raise RailyardError(f"{file}: {name}: {wrong}")
+    return stacks
+
+
 def _find_stacks() -> Mapping[str, Stack]:
-    """Return all stacks by name: MPI libraries first, families together. A family prints its first stack's words."""
+    """Return all stacks by name: MPI libraries first, families together. A family prints its first stack's words.
+
+    Raises RailyardError, one sentence, for a wrong entry.
+    """
     found: dict[str, Stack] = {}
     for module in sorted(each.name for each in iter_modules(entries.__path__)):
-        stacks: Mapping[str, Stack] = import_module(f"{entries.__name__}.{module}").STACKS
+        stacks = _read_entries(module)
         if twice := found.keys() & stacks.keys():
-            raise ValueError(f"{entries.__name__}.{module}: another module has {', '.join(sorted(twice))} already")
+            raise RailyardError(
+                f"{entries.__path__[0]}/{module}.py: found {', '.join(sorted(twice))}, which another module there has "
+                f"already, expected a new name: rename one"
+            )
         found |= stacks
     return dict(sorted(found.items(), key=lambda item: (not item[1].is_mpi, item[1].pair)))
 
@@ -391,5 +450,10 @@ STACKS: Mapping[str, Stack] = MappingProxyType(_known)
 
 
 def declare(name: str, stack: Stack) -> bool:
-    """Add a stack that a system's file declares. Return whether there is another one of that name, which then stays."""
+    """Add a stack that a system's file declares. Return whether there is another one of that name, which then stays.
+
+    Raises ValueError for a stack with a way that is not whole.
+    """
+    if wrong := stack.find_mistake():
+        raise ValueError(wrong)
     return _known.setdefault(name, stack) != stack

@@ -94,3 +94,38 @@ def test_its_page_is_written_by_a_command(clone: Path) -> None:
     (clone / "docs/reference/stacks.md").write_text(stale, encoding="utf-8")
     page = typed(clone, "pytest", "-q", "-p", "no:cacheprovider", "tests/stacks/test_table.py", "-k", "page")
     assert page.returncode == 1 and "type make docs" in page.stdout
+
+
+NO_KNOBS = """\
+from dataclasses import replace
+
+from railyard.stacks.entries.gantry import STACKS as _GANTRY
+
+_TCP = _GANTRY["gantry"].ways["tcp"]
+STACKS = {"winch": replace(_GANTRY["gantry"], ways={**_GANTRY["gantry"].ways, "tcp": replace(_TCP, FIELDS)})}
+"""
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        (
+            "knobs={'gid_index': 'none'}",
+            "/winch.py: winch: ways[tcp] (ch4:ucx over tcp): found no knobs traffic_class, service_level, expected "
+            "each of gid_index, traffic_class, service_level, and no other: state each in knobs, as a Setting or with "
+            "the reason why it cannot be set\n",
+        ),
+        ("cannot={}", "/winch.py: winch: ways[tcp] (ch4:ucx over tcp): found no policies round-robin, nic-per-rank, "),
+        ("knobz={}", "/winch.py:6: found TypeError: Way.__init__() got an unexpected keyword argument 'knobz', "),
+    ],
+)
+def test_a_wrong_entry_is_one_sentence(clone: Path, fields: str, sentence: str) -> None:
+    entry = clone / "railyard/stacks/entries/winch.py"
+    entry.write_text(NO_KNOBS.replace("FIELDS", fields), encoding="utf-8")
+    try:
+        for command in ("lint", "matrix"):
+            done = typed(clone, "railyard", command)
+            assert (done.returncode, done.stdout) == (2, ""), done.stderr
+            assert sentence in done.stderr and done.stderr.count("\n") == 1
+    finally:
+        entry.unlink()

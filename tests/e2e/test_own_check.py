@@ -91,13 +91,7 @@ def test_the_check_measures_with_a_proven_path(site: VirtualSite) -> None:
 
 CHECKS = """\
 import reframe as rfm
-from railyard.check import InterconnectCheck
 from railyard.osucheck import OsuCheck
-
-@rfm.simple_test
-class OwnTool(InterconnectCheck):
-    tool = "imbb"
-    benchmark = "PingPing"
 
 @rfm.simple_test
 class Absent(OsuCheck):
@@ -129,7 +123,6 @@ class OtherStack(rfm.RunOnlyRegressionTest):
 """
 #: What ReFrame says of each on the virtual cluster.
 DROPPED = (
-    'own/all.py: OwnTool: tool: found "imbb", expected a tool of Railyard\'s benchmarks; did you mean "imb"? ',
     "own/all.py: Absent, AbsentToo: no package has OSU; Spack builds it: make run SPACK=1; ",
     "own/all.py: ManyNodes: needs 32 nodes, virtual has 4 ",
     "own/all.py: OtherSystem: valid_systems: found ['daint:mc'], expected one that fits virtual:hsn and virtual:eth",
@@ -159,3 +152,32 @@ def test_each_check_that_is_dropped_has_a_line_with_its_reason(program: str, tmp
     for said, line in zip(DROPPED, lines[begin + 1 :], strict=False):
         assert line.startswith(f"  {said}"), ran.said
     assert "Traceback" not in ran.said
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (
+            'tool = "imb"',
+            'tool = "imbb"',
+            'tool: found "imbb", expected a tool of Railyard\'s benchmarks; did you mean "imb"? (a new tool: '
+            "docs/developers/add.md)",
+        ),
+        (
+            'benchmark = "PingPing"',
+            'benchmark = "PingPink"',
+            'unknown benchmark "imb/PingPink": did you mean "imb/PingPing"?',
+        ),
+    ],
+)
+@pytest.mark.parametrize("command", ["lint", "matrix", "run -l", pytest.param("run", marks=pytest.mark.full)])
+def test_an_unknown_tool_or_benchmark_is_refused_by_each_command(
+    command: str, old: str, new: str, sentence: str, tmp_path: Path
+) -> None:
+    site = VirtualSite(tmp_path)
+    assert subprocess.run([*RAILYARD, "init", str(site.folder)], check=False).returncode == 0
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/neighbours.py").write_text(block("python").replace(old, new, 1), encoding="utf-8")
+    code, said = call(f"railyard {command} --system virtual -c own", site)
+    assert code == 2, said
+    assert f"own/neighbours.py: Neighbours: {sentence}" in said and "Traceback" not in said

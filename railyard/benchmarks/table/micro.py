@@ -74,8 +74,13 @@ def find(key: str) -> Benchmark:
 
 def refuse_unknown(tool: str, key: str) -> None:
     """Raise RailyardError, as ``find`` does, if a known tool lacks the key; a system's file may name other tools."""
-    if tool in TOOLS:
+    if tool in known_tools():
         find(key)
+
+
+def known_tools() -> frozenset[str]:
+    """Return the names of all tools that have a benchmark: those of TOOLS, and those with no facts of their own."""
+    return frozenset((*TOOLS, *(key.partition("/")[0] for key in BENCHMARKS)))
 
 
 def metric(key: str, name: str) -> Metric:

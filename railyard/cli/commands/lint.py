@@ -48,7 +48,7 @@ def command(name: str | None, places: tuple[Path, ...], as_json: bool) -> int:
     home = find_home()
     folder = home / "systems"
     built = load_systems(folder, asked_for_spack=True)
-    asked = needs(part(home, CHECKS), *places)
+    asked = needs(part(home, CHECKS), *places, home=home)
     wrong: list[str] = []
     systems: Mapping[str, System]
     if name is None:

@@ -52,7 +52,7 @@ def command(name: str, places: tuple[Path, ...], why: bool, as_json: bool) -> in
     from railyard.site.systems.load import find_system
 
     home = find_home()
-    asked = needs(*(places or (part(home, CHECKS),)))
+    asked = needs(*(places or (part(home, CHECKS),)), home=home)
     if not asked:
         instead = "put some there, or remove the folder: then Railyard's own checks are used"
         raise SetupError(

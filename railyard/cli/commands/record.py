@@ -84,7 +84,7 @@ def _of_published(home: Path, name: str, places: Sequence[Path]) -> "RecordedRun
     from railyard.site.systems.load import find_system
 
     site = site_at(home, find_system(home / "systems", name).system)
-    made, left = published_outputs(site, needs(*(places or (part(home, CHECKS),))))
+    made, left = published_outputs(site, needs(*(places or (part(home, CHECKS),)), home=home))
     if not made:
         reasons = "\n".join(f"{words_of(one.test)}: {one.reason}" for one in left)
         raise RailyardError(f"{name}: found no test that its references have numbers for, expected one\n{reasons}")

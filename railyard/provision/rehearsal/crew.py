@@ -19,6 +19,7 @@ from railyard.provision.rehearsal.form import Fault, Rehearsal
 from railyard.provision.rehearsal.rank_ports import LibraryError, Port, PortKind, Rank, RankPorts
 from railyard.site.site import Site
 from railyard.site.systems.model import Fabric, Rail, System
+from railyard.stacks.model import STACKS
 
 #: Headers and acknowledgements as a share of the payload, if a link's headers are not known.
 _OVERHEAD = 1.005
@@ -187,7 +188,10 @@ class Crew:
 
     @cached_property
     def takes(self) -> tuple[RankPorts, ...]:
-        """What each rank takes, in their order. Raises LibraryError if a library would end."""
+        """What each rank takes, in their order. Raises LibraryError if a library would end.
+
+        Raises RailyardError for a stack without a library that can be played.
+        """
         return tuple(self._take_ports(member) for member in self.members)
 
     @property
@@ -224,9 +228,8 @@ class Crew:
         rank = Rank(member.local, self.per_node[member.node], member.processors or self._deal_processors(member))
         idle = {port.name for port in there for f in faults if f.kind == "idle" and f.hits(member.node, port.name)}
         try:
-            found = rank_ports.take_ports(
-                self.stack, variables, [port for port in there if port.name not in idle], rank
-            )
+            library = STACKS[self.stack].rehearsed_as
+            found = rank_ports.take_ports(library, variables, [port for port in there if port.name not in idle], rank)
         except LibraryError as error:
             # Without its only rail the library ends. Libraries write the node before each line (UCX, Open MPI,
             # libfabric).

@@ -28,10 +28,10 @@ from railyard.provision.testbed.scripts import PBS_REMOTE
 SCRIPT = "ranks.sh"
 
 
-#: Which launcher a stack brings. Stacks that are not listed bring Hydra's.
+#: Which launcher a library brings, by the ``rehearsed_as`` of a stack. Those that are not listed bring Hydra's.
 OPEN_MPI, HYDRA, PALS = "Open MPI's mpirun", "Hydra's mpiexec", "PALS's mpiexec"
 
-_LAUNCHERS = {"openmpi": OPEN_MPI, "hpcx": OPEN_MPI, "craympich": PALS}
+_LAUNCHERS = {"openmpi": OPEN_MPI, "craympich": PALS}
 
 #: Option without its dashes: what it means, and how many words follow it. An empty meaning: it changes no rank.
 _OPEN_MPI = {
@@ -107,12 +107,12 @@ _OF_MVAPICH = {"mvapich2": "MV2", "mvapich": "MVP"}
 
 def main(words: Sequence[str]) -> int:
     """Start the ranks on the job's nodes, and return their exit code. In a job of Slurm, this process becomes srun."""
-    stack, sockets, cores, threads, *rest = words
+    library, sockets, cores, threads, *rest = words
     try:
         if REHEARSAL_VARIABLE not in os.environ:
             raise SetupError(f"found no {REHEARSAL_VARIABLE}: a stand-in runs only in a rehearsal (railyard rehearse)")
-        told = read(stack, rest, os.environ)
-        lines = plan(stack, told, Machine(int(sockets), int(cores), int(threads), 0), os.environ)
+        told = read(library, rest, os.environ)
+        lines = plan(library, told, Machine(int(sockets), int(cores), int(threads), 0), os.environ)
         folder = _write(lines)
         Path(os.environ[REHEARSAL_VARIABLE], "affinity").mkdir(exist_ok=True)
     except (RailyardError, OSError, ValueError) as error:
@@ -197,7 +197,7 @@ def _srun(nodes: Sequence[str]) -> list[str]:
     ]
 
 
-def plan(stack: str, told: LauncherWords, machine: Machine, environment: Mapping[str, str]) -> dict[str, list[str]]:
+def plan(library: str, told: LauncherWords, machine: Machine, environment: Mapping[str, str]) -> dict[str, list[str]]:
     """Return one line per rank, by node: its processors as a list, ``-`` for all, then its variables.
 
     Raises RailyardError if the launcher cannot place the ranks on the job's nodes.
@@ -205,7 +205,7 @@ def plan(stack: str, told: LauncherWords, machine: Machine, environment: Mapping
     if told.hostfile:
         told = replace(told, hosts=of_hostfile(Path(told.hostfile).read_text(encoding="utf-8")))
     job = _hosts_of_job(environment)
-    if stack == "intelmpi" and not told.hosts and _obeys_the_job({**environment, **told.variables}):
+    if library == "intelmpi" and not told.hosts and _obeys_the_job({**environment, **told.variables}):
         told = replace(told, per_node=None)
     where = place_ranks(told, job)
     there: dict[str, int] = {}
@@ -213,11 +213,11 @@ def plan(stack: str, told: LauncherWords, machine: Machine, environment: Mapping
         there[node] = there.get(node, 0) + 1
     lines: dict[str, list[str]] = {}
     for rank, (node, local) in enumerate(where):
-        variables = variables_of(stack, rank, len(where), local, there[node])
+        variables = variables_of(library, rank, len(where), local, there[node])
         if told.launcher == OPEN_MPI and "SLURM_JOB_ID" in environment:
             # mpirun starts the ranks of its own node itself; srun starts those of all others.
             variables["SLURM_PROCID"] = str(max(0, list(there).index(node) - 1))
-        bound = processors(told, stack, machine, local, there[node], len(where), environment)
+        bound = processors(told, library, machine, local, there[node], len(where), environment)
         lines.setdefault(node, []).append(
             " ".join((str(local), bound or "-", *(f"{name}={value}" for name, value in variables.items())))
         )
@@ -226,7 +226,7 @@ def plan(stack: str, told: LauncherWords, machine: Machine, environment: Mapping
 
 def processors(
     told: LauncherWords,
-    stack: str,
+    library: str,
     machine: Machine,
     local: int,
     ranks: int,
@@ -241,7 +241,7 @@ def processors(
     if told.launcher == OPEN_MPI:
         # By default: to a core for one or two ranks, else to a socket (mpirun(1)).
         kind = kind or ("core" if world <= 2 or each > 1 else "numa")
-    elif stack == "intelmpi" and not kind:
+    elif library == "intelmpi" and not kind:
         pinned = {**environment, **told.variables}.get("I_MPI_PIN", "1")
         # One domain per rank: the cores of a node divided by its ranks.
         kind, each = ("none" if pinned in ("0", "no", "off", "disable") else "core"), max(1, machine.cores // ranks)
@@ -273,20 +273,20 @@ def _write(lines: Mapping[str, Sequence[str]]) -> Path:
     return folder
 
 
-def launcher_of(stack: str) -> str:
+def launcher_of(library: str) -> str:
     """Return whose launcher a stack brings."""
-    return _LAUNCHERS.get(stack, HYDRA)
+    return _LAUNCHERS.get(library, HYDRA)
 
 
-def read(stack: str, words: Sequence[str], environment: Mapping[str, str]) -> LauncherWords:
+def read(library: str, words: Sequence[str], environment: Mapping[str, str]) -> LauncherWords:
     """Return what a stack's launcher reads in its words; ``-x NAME`` alone takes the value of ``environment``.
 
     Raises RailyardError for an option that it does not know, and if no program is named.
     """
-    launcher = launcher_of(stack)
+    launcher = launcher_of(library)
     if launcher == OPEN_MPI and _BETWEEN in words:
         at = list(words).index(_BETWEEN)
-        return _join_parts(read(stack, words[:at], environment), read(stack, words[at + 1 :], environment))
+        return _join_parts(read(library, words[:at], environment), read(library, words[at + 1 :], environment))
     options, rest, said, variables = _OPTIONS[launcher], list(words), dict[str, str](), dict[str, str]()
     while rest and rest[0].startswith("-"):
         word, name = rest[0], rest.pop(0).lstrip("-")
@@ -416,9 +416,9 @@ def place_ranks(told: LauncherWords, hosts: Sequence[tuple[str, int | None]]) ->
     return found
 
 
-def variables_of(stack: str, rank: int, ranks: int, local: int, locals_: int) -> dict[str, str]:
+def variables_of(library: str, rank: int, ranks: int, local: int, locals_: int) -> dict[str, str]:
     """Return the variables that a stack's launcher sets for one rank: its number of all, and its number on its node."""
-    launcher = launcher_of(stack)
+    launcher = launcher_of(library)
     if launcher == OPEN_MPI:
         own = "OMPI_COMM_WORLD"
         found = {f"{own}_RANK": rank, f"{own}_SIZE": ranks, f"{own}_LOCAL_RANK": local, f"{own}_LOCAL_SIZE": locals_}
@@ -428,8 +428,8 @@ def variables_of(stack: str, rank: int, ranks: int, local: int, locals_: int) ->
         found |= {"PMI_LOCAL_RANK": local, "PMI_LOCAL_SIZE": locals_}
     else:
         found = {"PMI_RANK": rank, "PMI_SIZE": ranks, "MPI_LOCALRANKID": local, "MPI_LOCALNRANKS": locals_}
-        if stack in _OF_MVAPICH:
-            own = _OF_MVAPICH[stack]
+        if library in _OF_MVAPICH:
+            own = _OF_MVAPICH[library]
             found |= {f"{own}_COMM_WORLD_RANK": rank, f"{own}_COMM_WORLD_LOCAL_RANK": local}
     return {name: str(value) for name, value in found.items()}
 

@@ -12,12 +12,14 @@ from pathlib import Path
 from railyard.base.errors import SetupError
 from railyard.base.hostlist import expand_names, label
 from railyard.provision.rehearsal import sysfs
+from railyard.provision.rehearsal.rank_ports import LIBRARIES
 from railyard.provision.rehearsal.sysfs import machine_of
 from railyard.provision.testbed.slurm_texts import PARTITION, Gres, Layout
 from railyard.provision.testbed.spec import rehearsal_spec
 from railyard.site.systems.job_requests import asks_for_whole_nodes, requested_words
-from railyard.site.systems.jobs import FAMILIES, ON_TESTBEDS, SRUN, is_slurm
+from railyard.site.systems.jobs import FAMILIES, ON_TESTBEDS, is_slurm
 from railyard.site.systems.model import Fabric, System
+from railyard.stacks.model import STACKS
 
 # A feature's name: what is between the marks of a constraint, without the count of "rack1*4".
 _COUNT = re.compile(r"\*[0-9]+")
@@ -29,8 +31,6 @@ _GPUS = re.compile(rf"(?:{_TYPE}:)?{_NUMBER}", re.IGNORECASE)
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1 << 50}
 #: The number of rehearsed nodes by default, and the most: with 64 nodes of 112 cores a job has 7,168 processes.
 USUAL, MOST = 16, 64
-#: Stacks with a launcher of their own that nothing here plays: it was never run, so its options are not known for sure.
-NOT_PLAYED = ("fujitsumpi", "mpt", "spectrummpi")
 #: The schedulers that a rehearsal starts. ReFrame's three names of Slurm are one here.
 SCHEDULERS = tuple(
     dict.fromkeys((*(name for name in FAMILIES if is_slurm(name)), *(name for name in ON_TESTBEDS if name in FAMILIES)))
@@ -119,14 +119,25 @@ def _refuse(system: System) -> None:
             f"{', '.join(SCHEDULERS)}: no other can be started here; for its job scripts type: railyard run --system "
             f"{system.system} --dry-run"
         )
-    for stack in system.stacks:
-        if system.starter(stack) in NOT_PLAYED and any(
-            system.launcher_of(fabric, stack) not in SRUN for fabric in system.fabrics
-        ):
-            raise SetupError(
-                f"rehearsal: stacks.{stack} of {system.system}: found a launcher of its own that was never run, "
-                "expected srun or the launcher of another MPI; nothing can play it"
-            )
+    reasons = [why_not_played(system, stack) for stack in system.stacks]
+    if system.stacks and all(reasons):
+        raise SetupError(
+            f"rehearsal: stacks of {system.system}: found none that can be played "
+            f"({'; '.join(reason for reason in dict.fromkeys(reasons) if reason)}), expected one at least; for the job "
+            f"scripts alone type: railyard run --system {system.system} --dry-run"
+        )
+
+
+def why_not_played(system: System, stack: str) -> str | None:
+    """Return why nothing plays the library of a stack or that of the MPI that starts its programs; None if one does."""
+    for name in dict.fromkeys((stack, system.starter(stack))):
+        entry = STACKS[name]
+        if entry.not_rehearsed:
+            return f"{name}: {entry.not_rehearsed}"
+        if not entry.pair and entry.rehearsed_as not in LIBRARIES:
+            known = ", ".join(LIBRARIES)
+            return f'{name}: its entry has rehearsed_as="{entry.rehearsed_as}", expected one of {known}'
+    return None
 
 
 def _check_names(system: System, nodes: Sequence[str]) -> None:

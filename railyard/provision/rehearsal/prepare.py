@@ -79,7 +79,7 @@ PYTHONPATH=$library${PYTHONPATH:+:$PYTHONPATH} exec "$python" -m railyard.provis
 """
 _LAUNCHER = """\
 PYTHONPATH=$library${PYTHONPATH:+:$PYTHONPATH} exec "$python" -m railyard.provision.rehearsal.launcher \\
-    "$stack" $layout "$@"
+    "$rehearsed_as" $layout "$@"
 """
 #: The launchers with which a rehearsal can start processes: stand-ins for a stack's own, and those of a scheduler.
 KNOWN = ("srun", FLUX_RUN, *OWN_LAUNCHERS)
@@ -172,7 +172,9 @@ def left_out_of(site: Site, there: dict[str, dict[str, str]]) -> Iterator[str]:
         yield f"Spack: nothing is built for {listing(built)}"
     for name, entry in system.stacks.items():
         lacking = [tool for tool in entry.tools if tool not in there.get(name, {})]
-        if lacking:
+        if why := nodes.why_not_played(system, name):
+            yield f"nothing runs with {name}, since there is no stand-in for its library: {why}"
+        elif lacking:
             yield f"{count_of(len(lacking), 'benchmark')} of {name}: there is no stand-in for {listing(lacking)}"
     if not site.references.entries:
         yield "references: there are none, so only physical limits and floors judge"
@@ -198,7 +200,8 @@ def _left_out_of_jobs(system: System) -> Iterator[str]:
 def write(folder: Path, system: System) -> dict[str, dict[str, str]]:
     """Write the stand-ins of the tools that a system's stacks have; return each stack's ``benchmarks``.
 
-    These are each tool's executable, or the folder of its executables; a tool without a stand-in is left out.
+    These are each tool's executable, or the folder of its executables; a tool without a stand-in is left out, and so
+    are all tools of a stack whose library nothing plays.
     ``folder`` may exist already. The Python of this process runs every program. Raises OSError if a file cannot be
     written.
     """
@@ -206,7 +209,8 @@ def write(folder: Path, system: System) -> dict[str, dict[str, str]]:
         stack: {
             tool: str(_tool(folder / "programs" / stack / tool, system, stack, tool))
             for tool in entry.tools
-            if tool in benchmark_request.KNOWN | applications.KNOWN | _BESIDE or tool in system.applications
+            if nodes.why_not_played(system, stack) is None
+            and (tool in benchmark_request.KNOWN | applications.KNOWN | _BESIDE or tool in system.applications)
         }
         for stack, entry in system.stacks.items()
     }
@@ -227,20 +231,22 @@ def write_wrf_cases(folder: Path, system: System) -> dict[str, str]:
 
 
 def write_launchers(folder: Path, system: System) -> dict[str, str]:
-    """Write a stand-in for each stack's mpirun and mpiexec.
+    """Write a stand-in for the mpirun and mpiexec of each stack that can be played.
 
     Return the folder to put on its PATH. A client and a server have no launcher: the launcher of the first stack that
     has one starts them.
     """
     machine = machine_of(system)
     layout = f"{machine.sockets} {machine.cores_per_socket} {machine.threads_per_core}"
-    with_mpi = [stack for stack in system.stacks if STACKS[stack].is_mpi]
+    played = [stack for stack in system.stacks if nodes.why_not_played(system, stack) is None]
+    with_mpi = [stack for stack in played if STACKS[stack].is_mpi]
     found = {}
-    for stack in system.stacks:
+    for stack in played:
         own = folder / "launchers" / stack
         own.mkdir(parents=True, exist_ok=True)
         whose = next(iter(with_mpi), "openmpi") if STACKS[stack].pair else system.starter(stack)
-        said = {"stack": whose, "python": sys.executable, "library": str(_LIBRARY), "layout": layout}
+        said = {"rehearsed_as": STACKS[whose].rehearsed_as, "python": sys.executable}
+        said |= {"library": str(_LIBRARY), "layout": layout}
         for name in LAUNCHERS:
             head = f"#!/bin/sh\n# A stand-in for {name} in a rehearsal, which has no MPI library.\n"
             _executable(own / name, f"{head}{_assignments(said)}{_LAUNCHER}")

@@ -1,7 +1,8 @@
 """What an MPI library would do with the variables that one rank finds: devices, rails, how it spreads messages.
 
 It is written from the libraries' own documentation and sources, and uses nothing of ``railyard.stacks``: so a rehearsal
-shows whether Railyard's settings have the intended effect. What is not set has the library's own default.
+shows whether Railyard's settings have the intended effect. What is not set has the library's own default. A stack's
+entry says which of these libraries it is (``rehearsed_as``).
 
 Sources: UCX docs/source/faq.md and src/ucp/core/ucp_context.c 1.20; docs.open-mpi.org 5.0; MPICH
 src/mpid/ch4/netmod/ofi/ofi_init.c; Intel MPI Developer Reference 2021; MVAPICH2 2.3.7 user guide; Cray intro_mpi(3);
@@ -12,6 +13,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from railyard.base.errors import RailyardError
 
 Variables = Mapping[str, str]
 PortKind = Literal["verbs", "net", "cxi"]
@@ -91,12 +94,14 @@ class RankPorts:
         return tuple(weight / sum(weights) for weight in weights)
 
 
-def take_ports(stack: str, variables: Variables, ports: Sequence[Port], rank: Rank) -> RankPorts:
-    """Return what a rank of a stack takes. Raises LibraryError if the library would end instead."""
-    chooses = _STACKS.get(stack)
+def take_ports(library: str, variables: Variables, ports: Sequence[Port], rank: Rank) -> RankPorts:
+    """Return what a rank of one of LIBRARIES takes.
+
+    Raises LibraryError if the library would end instead, and RailyardError for a name that is none of them.
+    """
+    chooses = LIBRARIES.get(library)
     if chooses is None:
-        known = ", ".join(_STACKS)
-        raise LibraryError(f"the rehearsal knows no library of the stack {stack}: it knows those of {known}")
+        raise RailyardError(f'found no library "{library}", expected one of {", ".join(LIBRARIES)} (rehearsed_as)')
     return chooses(variables, [port for port in ports if port.active], rank)
 
 
@@ -368,16 +373,15 @@ def _nccl_list(said: str, ports: Sequence[Port]) -> list[Port]:
 
 
 _Chooses = Callable[[Variables, Sequence[Port], Rank], RankPorts]
-_STACKS: Mapping[str, _Chooses] = {
+#: The libraries that a stack can be rehearsed as.
+LIBRARIES: Mapping[str, _Chooses] = {
     "openmpi": _openmpi,
-    "hpcx": _openmpi,
     "mpich": _mpich,
     "mvapich": _mpich,
     "mvapich2": _mvapich2,
     "intelmpi": _intelmpi,
     "craympich": _craympich,
     "nccl": _nccl,
-    "rccl": _nccl,
 }
 
 #: Variables that may differ between ranks: each rank reports these.

@@ -8,21 +8,26 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railyard.base.errors import RailyardError
-from railyard.benchmarks.table.micro import refuse_unknown
+from railyard.base.errors import RailyardError, did_you_mean
+from railyard.benchmarks.table.micro import known_tools, refuse_unknown
 from railyard.site.matrix import EXTENDED, RAIL_COUNTS, Need
+from railyard.site.systems.load import load_systems
 
 if TYPE_CHECKING:
     from railyard.rfm.checks.base import InterconnectCheck
 
 
-def needs(*places: Path) -> tuple[Need, ...]:
+def needs(*places: Path, home: Path | None = None) -> tuple[Need, ...]:
     """Return what each check of these files and folders asks of a cell, in the order of place, file and class.
 
     Check files are imported: only this module and ReFrame do so. Raises RailyardError, which names a place that is not
-    there, and a file that cannot be imported.
+    there, a file that cannot be imported, and a class with an unknown benchmark, or with a tool that neither Railyard
+    nor a system of the site at ``home`` has.
     """
-    return needs_of(tuple(cls for place in places for cls in _classes(place)))
+    classes = tuple(cls for place in places for cls in _classes(place))
+    if home is not None:
+        refuse_unknown_tools(classes, home)
+    return needs_of(classes)
 
 
 @lru_cache(maxsize=2)
@@ -126,6 +131,25 @@ def _refuse_unknown(cls: type["InterconnectCheck"], own: Mapping[str, str]) -> N
         refuse_unknown(str(cls.tool), f"{cls.tool}/{cls.benchmark_of(own)}")
     except RailyardError as error:
         raise RailyardError(f"{inspect.getfile(cls)}: {cls.__name__}: {error}") from None
+
+
+def refuse_unknown_tools(classes: Sequence[type["InterconnectCheck"]], home: Path) -> None:
+    """Raise RailyardError, with file and class, for a tool without benchmarks: no stack could ever have its check.
+
+    A tool is known if Railyard has benchmarks of it, or if a system's file of the site at ``home`` states such an
+    application.
+    """
+    known = known_tools()
+    unknown = [cls for cls in classes if cls.tool not in known]
+    if not unknown:  # reading all systems takes a moment
+        return
+    stated = {name for system in load_systems(home / "systems").values() for name in system.applications}
+    for cls in unknown:
+        if cls.tool not in stated:
+            raise RailyardError(
+                f'{inspect.getfile(cls)}: {cls.__name__}: tool: found "{cls.tool}", expected a tool of Railyard\'s '
+                f"benchmarks; {did_you_mean(str(cls.tool), {*known, *stated})} (a new tool: docs/developers/add.md)"
+            )
 
 
 def _own_parameters(variants: Sequence[Mapping[str, object]]) -> list[dict[str, str]]:

@@ -97,6 +97,7 @@ CRAYMPICH = Stack(
         ),
     ),
     srun_mpi="cray_shasta",
+    rehearsed_as="craympich",
     ways={
         "tcp": "Cray MPICH is built for Slingshot and InfiniBand (cxi, verbs, UCX), not for TCP: use openmpi or mpich.",
         "ib": _UCX,

@@ -45,6 +45,7 @@ FUJITSUMPI = Stack(
         "efa": f"{_TOFU}: use openmpi or mpich.",
     },
     not_built="Fujitsu distributes only its binaries: install it, or use the site's module",
+    not_rehearsed="no kind of fabric here is Tofu, so no test can run with it",
 )
 
 STACKS: Mapping[str, Stack] = {"fujitsumpi": FUJITSUMPI}

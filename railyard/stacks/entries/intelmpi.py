@@ -183,6 +183,7 @@ INTELMPI = Stack(
     ),
     srun_mpi="pmi2",
     own_pinning={"I_MPI_PIN": "0"},
+    rehearsed_as="intelmpi",
     ways={
         "tcp": _TCP,
         "ib": _IB,

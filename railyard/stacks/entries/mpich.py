@@ -237,6 +237,7 @@ MPICH = Stack(
     local_rank_variables=("MPI_LOCALRANKID", "SLURM_LOCALID"),
     launches=(hydra(4, "5.0.2 and 4.0.2, tried", answer=rf"{_HYDRA_ANSWER}\n\s+Version:\s+(?P<version>\S+)"),),
     srun_mpi="pmi2",
+    rehearsed_as="mpich",
     ways=_ways("MPICH 5.0.2"),
 )
 
@@ -251,6 +252,7 @@ MVAPICH = Stack(
     local_rank_variables=("MVP_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"),
     launches=(hydra(3, "documented for 4.0", source="mvapich-docs.readthedocs.io hydra"),),
     srun_mpi="pmi2",
+    rehearsed_as="mvapich",
     ways=_ways(
         "documented for MVAPICH 4.0, which has MPICH's variables (MVP_ and MPICH_ are other spellings of MPIR_CVAR_)"
     ),

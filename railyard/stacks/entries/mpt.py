@@ -74,6 +74,7 @@ MPT = Stack(
         "efa": "no documentation at hand says that it knows EFA: use openmpi or mpich.",
     },
     not_built="HPE distributes only its binaries: install it, or use the site's module",
+    not_rehearsed="it was never run, so neither its launcher's options nor the cards that it takes are known for sure",
 )
 
 STACKS: Mapping[str, Stack] = {"mpt": MPT}

@@ -132,6 +132,7 @@ MVAPICH2 = Stack(
     ),
     srun_mpi="pmi2",
     own_pinning={"MV2_ENABLE_AFFINITY": "0"},
+    rehearsed_as="mvapich2",
     ways={
         "tcp": "the gen2 build (verbs) has no TCP transport, and the separate TCP build has no rails: use "
         "openmpi or mpich.",

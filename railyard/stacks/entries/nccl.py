@@ -198,6 +198,7 @@ def _library(title: str, soname: str, spack_package: str, tests: str) -> Stack:
         tool_programs=(ToolProgram("all_reduce_perf", "nccl", is_folder=True),),
         not_built=f"{tests} is built with the site's own CUDA or ROCm, {title.split()[0]} and MPI (MPI=1)",
         by_mpi=True,
+        rehearsed_as="nccl",
     )
 
 

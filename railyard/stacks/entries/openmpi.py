@@ -209,6 +209,7 @@ OPENMPI = Stack(
     launches=OPENMPI_LAUNCHES,
     srun_mpi="pmix",
     root_env=ROOT_ENV,
+    rehearsed_as="openmpi",
     ways={
         "tcp": _TCP,
         "ib": _RDMA,
@@ -252,6 +253,7 @@ HPCX = Stack(
     launches=OPENMPI_LAUNCHES,
     srun_mpi="pmix",
     root_env=ROOT_ENV,
+    rehearsed_as="openmpi",
     ways={
         "tcp": Way(
             transport="pml/ucx over tcp",

@@ -82,6 +82,7 @@ PARASTATION = Stack(
         "efa": "pscom's options name no plugin for EFA: use openmpi or mpich.",
     },
     not_built="it was never built by us: install it, or use the site's module",
+    not_rehearsed="it was never run, and how pscom chooses among its plugins by default is not known for sure",
 )
 
 STACKS: Mapping[str, Stack] = {"parastation": PARASTATION}

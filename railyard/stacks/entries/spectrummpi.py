@@ -82,6 +82,7 @@ SPECTRUMMPI = Stack(
         "efa": "its guide describes PAMI over InfiniBand, and nothing for EFA: use openmpi or mpich.",
     },
     not_built="IBM distributes only its binaries: install it, or use the site's module",
+    not_rehearsed="it was never run, so neither its launcher's options nor the ways of PAMI are known for sure",
 )
 
 STACKS: Mapping[str, Stack] = {"spectrummpi": SPECTRUMMPI}

@@ -205,13 +205,17 @@ def roomy(tmp_path: Path) -> Site:
     return site_at(tmp_path, "roomy")
 
 
+def with_stand_ins(site: Site, folder: Path) -> Site:
+    """Write the stand-ins of a site's tools below a folder, and return the site with them as its programs."""
+    paths = write(folder, site.system)
+    stacks = {name: entry.model_copy(update={"benchmarks": paths[name]}) for name, entry in site.system.stacks.items()}
+    return Site(site.home, site.system.model_copy(update={"stacks": stacks}), site.references)
+
+
 @pytest.fixture
 def bed(tmp_path: Path, roomy: Site) -> Bed:
     """Four nodes with two rails of NDR, and nothing planted."""
-    site = roomy
-    paths = write(tmp_path, site.system)
-    stacks = {name: entry.model_copy(update={"benchmarks": paths[name]}) for name, entry in site.system.stacks.items()}
-    site = Site(site.home, site.system.model_copy(update={"stacks": stacks}), site.references)
+    site = with_stand_ins(roomy, tmp_path)
     trees = {}
     for node in NODES:
         tree = trees[node] = Tree.at(tmp_path / "nodes" / node, node)

@@ -134,4 +134,4 @@ def test_nccl_takes_the_nics_that_its_guide_says(variables: dict[str, str], name
 
 def test_nccl_that_was_told_infiniband_ends_where_there_is_none() -> None:
     with pytest.raises(LibraryError, match="Failed to initialize any NET plugin"):
-        rank_ports.take_ports("rccl", {"NCCL_NET": "IB", "NCCL_IB_HCA": "=mlx5_7:1"}, (*CARDS, ETH), Rank())
+        rank_ports.take_ports("nccl", {"NCCL_NET": "IB", "NCCL_IB_HCA": "=mlx5_7:1"}, (*CARDS, ETH), Rank())

@@ -19,7 +19,6 @@ from railyard.provision.rehearsal.launcher import (
     read,
     start_on_each,
 )
-from railyard.provision.rehearsal.nodes import NOT_PLAYED
 from railyard.provision.rehearsal.prepare import KNOWN, write_launchers
 from railyard.provision.rehearsal.sysfs import Machine
 from railyard.site.systems.jobs import OWN_LAUNCHERS
@@ -204,13 +203,13 @@ def test_a_stand_in_takes_all_words_of_the_stacks_table() -> None:
     """A word that the table gets new is known here too, or a rehearsal would fail where the real launcher does not."""
     assert set(OWN_LAUNCHERS) <= set(KNOWN)
     for stack, entry in STACKS.items():
-        if not entry.is_mpi or stack in NOT_PLAYED:
+        if not entry.is_mpi or not entry.rehearsed_as:
             continue
         words = ask.launch_options(stack, hosts=("n1", "n2"), ranks=2, ranks_per_node=1, share_cores=True)
         ways = [way for way in entry.ways.values() if not isinstance(way, str)]
         policies = [word for way in ways for spread in way.spreads for word in spread.options]
         for more in (ask.cores_a_rank(stack, 2), ask.forward(stack, {"A": "1"}), policies):
-            told = read(stack, [*words, *more, "prog"], {})
+            told = read(entry.rehearsed_as, [*words, *more, "prog"], {})
             assert told.command == ("prog",) and told.ranks == 2
             assert told.launcher != OPEN_MPI or "mpirun" in entry.launch.program
 

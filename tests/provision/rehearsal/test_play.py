@@ -1,6 +1,7 @@
 """A whole run of a stand-in on two nodes: its output, its counters, and what the library says of both."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.parsers import gpcnet, hpcc, hpl, imb, netpipe, npb, osu, pairs, sharing
 from railyard.provision.rehearsal.form import Fault
 from railyard.rfm.checks.microbench import moved_repetitions, words_of
+from railyard.site.systems.load import load_system
 from railyard.verdict.assess import Assessment
 from railyard.verdict.wording import IDLE_SECOND, NOT_INTENDED
-from tests.provision.rehearsal.conftest import NODES, Bed
+from tests.provision.rehearsal.conftest import NODES, Bed, with_stand_ins
 
 SIZES = (1, 4 << 20)
 TOLD = Repetitions(20, 0)
@@ -64,6 +66,33 @@ def test_a_healthy_osu_bw_is_sound_its_path_is_proven_and_it_is_fast(bed: Bed, r
     assert sent["eth0"] == (0, 0)
     assert all((sent[f"mlx5_{n}:1"][0] > 1000) == (n < rails) for n in range(2))
     assert max(found.curves[0].values) == pytest.approx(rails * 0.97 * 50000 * 4096 / 4122, rel=0.03)
+
+
+GANTRY = """\
+stacks:
+  gantry:
+    like: mpich
+    differs: {title: Gantry MPI, source: made up for this test}
+    modules: [gantry]
+    benchmarks: {osu: osu}
+"""
+
+
+def test_a_new_stack_is_played_as_the_one_that_it_is_like(bed: Bed) -> None:
+    system = bed.root / "systems/roomy.yaml"
+    system.write_text(system.read_text(encoding="utf-8").replace("stacks:\n", GANTRY, 1), encoding="utf-8")
+    bed.site = with_stand_ins(replace(bed.site, system=load_system(system)), bed.root)
+    found = osu_bw(bed, 2, stack="gantry")
+    assert (found.verdict.state, found.path.state) == ("report-only", "proven"), found.verdict.text
+
+
+def test_a_stack_without_a_library_is_a_gap_of_the_rehearsal_and_no_fault_of_the_site(bed: Bed) -> None:
+    program = Path(bed.program("openmpi", "osu", "osu_bw"))
+    program.write_text(program.read_text().replace("stack='openmpi'", "stack='spectrummpi'"))
+    found = osu_bw(bed)
+    assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
+    assert 'rehearsal: found no library "", expected one of openmpi' in found.verdict.text, found.verdict.text
+    assert "no fault of the site" in found.verdict.text
 
 
 def test_an_idle_rail_is_found(bed: Bed) -> None:

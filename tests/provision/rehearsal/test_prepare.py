@@ -13,6 +13,8 @@ from railyard.provision.rehearsal.prepare import left_out_of, prepare_rehearsal
 from railyard.site.site import Site, site_at
 from railyard.site.systems.model import System
 from railyard.site.systems.stack_entry import SpackStack
+from railyard.stacks import model
+from railyard.stacks.model import STACKS
 
 SITE = Path(__file__).parents[2] / "sites/rehearsed"
 THERE = {
@@ -133,6 +135,32 @@ def test_a_benchmark_without_a_stand_in_is_left_out(tmp_path: Path) -> None:
     assert there["cxi"].keys() == {"cxi"}
     there["cxi"].clear()
     assert "1 benchmark of cxi: there is no stand-in for cxi" in left_out_of(site, there)
+
+
+def test_a_stack_whose_library_nothing_plays_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = site_at(SITE, "ndr")
+    entry = site.system.stacks["openmpi"]
+    new = replace(STACKS["openmpi"], rehearsed_as="crane")
+    monkeypatch.setitem(model._known, "crane", new)
+    system = changed(site, stacks={**site.system.stacks, "parastation": entry, "crane": entry}).system
+    there = prepare.write(tmp_path, system)
+    assert there["openmpi"] and not there["parastation"] and not there["crane"]
+    assert prepare.write_launchers(tmp_path, system).keys() == site.system.stacks.keys()
+    said = left(replace(site, system=system), there)
+    assert [sentence for sentence in said if sentence.startswith("nothing runs with ")] == [
+        "nothing runs with parastation, since there is no stand-in for its library: parastation: it was never run, and "
+        "how pscom chooses among its plugins by default is not known for sure",
+        "nothing runs with crane, since there is no stand-in for its library: crane: its entry has "
+        'rehearsed_as="crane", expected one of openmpi, mpich, mvapich, mvapich2, intelmpi, craympich, nccl',
+    ]
+
+
+def test_a_copy_of_an_entry_is_rehearsed_as_it_is(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(model._known, "gantry", replace(STACKS["mvapich"], title="Gantry MPI"))
+    system = changed(site, stacks={"gantry": site.system.stacks["openmpi"]}).system
+    prepare.write_launchers(site.home, system)
+    assert "rehearsed_as='mvapich'" in (site.home / "launchers/gantry/mpiexec").read_text(encoding="utf-8")
+    assert nodes.why_not_played(system, "gantry") is None
 
 
 def test_what_spack_would_build_is_not_built(site: Site) -> None:

@@ -1,9 +1,14 @@
 """What each library uses of its settings: with those that Railyard sets, and with one that somebody forgot."""
 
+from collections.abc import Mapping
+
 import pytest
 
-from railyard.provision.rehearsal.rank_ports import LibraryError, Port, Rank, RankPorts, take_ports
+from railyard.base.errors import RailyardError
+from railyard.provision.rehearsal import rank_ports
+from railyard.provision.rehearsal.rank_ports import LibraryError, Port, Rank, RankPorts
 from railyard.stacks import ask
+from railyard.stacks.model import OWN, STACKS
 
 NEAR = (frozenset(range(8)), frozenset(range(8, 16)))
 VERBS = tuple(Port(f"mlx5_{n}:1", "verbs", near=NEAR[n], rate_gbit_s=400.0) for n in range(2))
@@ -11,6 +16,10 @@ NET = (Port("eth0", "net", rate_gbit_s=1.0, meant=False), Port("hsn0", "net", ra
 CXI = tuple(Port(f"cxi{n}", "cxi", near=NEAR[n], rate_gbit_s=200.0) for n in range(2))
 HFI = tuple(Port(f"hfi1_{n}:1", "verbs", near=NEAR[n], rate_gbit_s=100.0) for n in range(2))
 IB = (*VERBS, *NET)
+
+
+def take_ports(stack: str, variables: Mapping[str, str], ports: tuple[Port, ...], rank: Rank) -> RankPorts:
+    return rank_ports.take_ports(STACKS[stack].rehearsed_as, variables, ports, rank)
 
 
 def named(found: RankPorts) -> tuple[str, ...]:
@@ -106,7 +115,6 @@ def test_what_nobody_set_has_the_librarys_own_default(
         ("intelmpi", {"I_MPI_OFI_PROVIDER": "psm2"}, NET, "PSM2 can't open hfi unit"),
         ("mvapich2", {"MV2_IBA_HCA": "mlx5_0:mlx5_9"}, IB, "Unable to find the requested HCA mlx5_0:mlx5_9"),
         ("craympich", {"FI_CXI_DEVICE_NAME": "cxi7"}, CXI, "no NIC found of cxi7"),
-        ("mpi", {}, IB, "it knows those of openmpi, hpcx"),
     ],
 )
 def test_a_library_ends_with_its_own_words(
@@ -167,3 +175,29 @@ def test_from_which_size_on_messages_are_split(
 ) -> None:
     found = take_ports(stack, variables, ports, Rank())
     assert (found.split, found.from_bytes) == ("striping", from_bytes)
+
+
+#: Ports of a node by the kind of its fabric; EFA's cards are seen as verbs.
+PORTS = {
+    "tcp": NET, "ib": IB, "roce": IB, "opa": (*HFI, *NET), "slingshot": (*CXI, *NET),
+    "efa": (*(Port(f"rdmap{n}:1", "verbs", rate_gbit_s=100.0) for n in range(2)), *NET),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("stack", [name for name, stack in OWN.items() if not stack.pair])
+def test_each_stack_is_played_or_left_out_with_a_reason(stack: str) -> None:
+    entry = OWN[stack]
+    if not entry.rehearsed_as:
+        assert len(entry.not_rehearsed or "") >= 30, f"{stack}: state rehearsed_as, or why it is not_rehearsed"
+        return
+    assert entry.not_rehearsed is None
+    for kind in (kind for kind, way in entry.ways.items() if not isinstance(way, str)):
+        meant = next(port.name for port in PORTS[kind] if port.meant)
+        device = meant.removesuffix(":1") if kind == "efa" else meant  # a card of EFA has no number of a port
+        env = ask.settings(stack, kind, (device,), 1, "single").env
+        assert named(take_ports(stack, env, PORTS[kind], Rank())) == (meant,), kind
+
+
+def test_a_library_that_nobody_wrote_down_is_a_gap_of_the_rehearsal() -> None:
+    with pytest.raises(RailyardError, match=r'^found no library "exampi", expected one of openmpi, mpich, '):
+        rank_ports.take_ports("exampi", {}, IB, Rank())

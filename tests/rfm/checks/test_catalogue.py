@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.table.micro import BENCHMARKS
+from railyard.rfm.checks import catalogue
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import DEVICE_BUFFERS, Need
 from railyard.site.systems.measure import Takes
@@ -208,3 +210,36 @@ def test_milc_is_measured_with_every_edge_on_the_published_numbers_of_nodes() ->
     ]
     assert {need.within_node for need in found if need.nodes == 1} == {True}
     assert all(need.extended and need.check.startswith("MilcScaling ") for need in found)
+
+
+OWN_APPLICATION = """\
+import reframe as rfm
+from railyard.check import InterconnectCheck
+
+
+@rfm.simple_test
+class OwnCode(InterconnectCheck):
+    tool = "mycode"
+    benchmark = "time"
+"""
+
+
+def test_a_tool_that_some_system_states_as_its_application_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "own.py"
+    own.write_text(OWN_APPLICATION, encoding="utf-8")
+    stated: dict[str, SimpleNamespace] = {}
+    monkeypatch.setattr(catalogue, "load_systems", lambda folder: stated)
+    with pytest.raises(RailyardError) as refused:
+        needs(own, home=tmp_path)
+    assert str(refused.value).startswith(
+        f'{own}: OwnCode: tool: found "mycode", expected a tool of Railyard\'s benchmarks; known: '
+    )
+    stated["other"] = SimpleNamespace(applications={"mycode": None})
+    assert [need.tool for need in needs(own, home=tmp_path)] == ["mycode"]
+
+
+def test_every_published_check_has_a_known_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "load_systems", lambda folder: {})
+    assert needs(ROOT / "checks", home=ROOT)
