@@ -24,7 +24,7 @@ Locked = dict[tuple[NormalizedName, str], list[str]]
 _LOCKED = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)", re.MULTILINE)
 
 
-def locked(folder: Path) -> Locked:
+def locked_versions(folder: Path) -> Locked:
     """Return each package and version of the locks below a folder, with the names of the locks that have it."""
     found: Locked = {}
     for path in sorted(folder.rglob("*.txt")):
@@ -38,10 +38,10 @@ def affects(entry: dict[str, Any], version: str) -> bool:
     if version in map(str, entry.get("versions", ())):
         return True
     ranges = [each for each in entry.get("ranges", ()) if each.get("type") == "ECOSYSTEM"]
-    return any(_within(each.get("events", ()), Version(version)) for each in ranges)
+    return any(_is_in_range(each.get("events", ()), Version(version)) for each in ranges)
 
 
-def _within(events: list[dict[str, Any]], version: Version) -> bool:
+def _is_in_range(events: list[dict[str, Any]], version: Version) -> bool:
     """Return whether a version is in one of the spans of a range, whose events may come in any order."""
     inside = False
     for place, kind in sorted((_place(str(value)), kind) for event in events for kind, value in event.items()):
@@ -76,7 +76,7 @@ def main() -> int:
     if len(sys.argv) != 2:
         print("usage: ci/advisories.py FOLDER, a clone of github.com/pypa/advisory-database", file=sys.stderr)
         return 2
-    database, packages = Path(sys.argv[1], "vulns"), locked(CLONE / "requirements")
+    database, packages = Path(sys.argv[1], "vulns"), locked_versions(CLONE / "requirements")
     count = sum(1 for _ in database.glob("*/*.yaml"))
     if not count or not packages:
         print(f"{database}: found {count} advisories, and {len(packages)} locked packages; expected some of both: "

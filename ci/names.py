@@ -57,7 +57,7 @@ def definitions(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
                 yield node.lineno, "function", node.name
 
 
-def found(file: str, text: str) -> Iterator[tuple[int, str, str]]:
+def refused_names(file: str, text: str) -> Iterator[tuple[int, str, str]]:
     """Yield the line, the kind and the name of what a file must not have, apart from what is kept."""
     path = Path(file)
     stem = path.parent.name if path.stem == "__init__" else path.stem
@@ -79,7 +79,7 @@ def main(folders: list[str]) -> int:
     count = 0
     for folder in folders:
         for file in sorted(Path(folder).rglob("*.py")):
-            for line, kind, name in found(str(file), file.read_text(encoding="utf-8")):
+            for line, kind, name in refused_names(str(file), file.read_text(encoding="utf-8")):
                 count += 1
                 print(
                     f'{file}:{line}: {kind} "{name}": found a participle or an adverb alone (ci/bare-names.txt), '

@@ -113,7 +113,7 @@ def _changelog_problems(text: str, version: str, publish: bool) -> Iterator[str]
 def make(publish: bool) -> None:
     """Write wheel, sdist and SHA256SUMS of HEAD into dist/, after all checks. Raises NotFit."""
     _refuse_all(problems(CLONE, publish))
-    if _out("git", "status", "--porcelain", "--untracked-files=no", folder=CLONE):
+    if _output_of("git", "status", "--porcelain", "--untracked-files=no", folder=CLONE):
         if publish:
             raise NotFit("the clone: found changed files, expected a clean one: commit them, or put them back")
         print("release: the clone has changed files, which are left out: HEAD is what is built")
@@ -145,10 +145,10 @@ def _build(folder: Path, umask: int) -> list[Path]:
     folder.mkdir(parents=True)
     before = os.umask(umask)
     try:
-        _out("git", "clone", "--quiet", "--no-hardlinks", str(CLONE), str(folder / "clone"), folder=folder)
-        head = _out("git", "rev-parse", "HEAD", folder=CLONE).strip()
-        _out("git", "checkout", "--quiet", "--detach", head, folder=folder / "clone")
-        _out(_beside_python("hatchling"), "build", "-d", str(folder / "dist"), folder=folder / "clone")
+        _output_of("git", "clone", "--quiet", "--no-hardlinks", str(CLONE), str(folder / "clone"), folder=folder)
+        head = _output_of("git", "rev-parse", "HEAD", folder=CLONE).strip()
+        _output_of("git", "checkout", "--quiet", "--detach", head, folder=folder / "clone")
+        _output_of(_beside_python("hatchling"), "build", "-d", str(folder / "dist"), folder=folder / "clone")
     finally:
         os.umask(before)
     return sorted((folder / "dist").iterdir())
@@ -157,9 +157,9 @@ def _build(folder: Path, umask: int) -> list[Path]:
 def _build_wheel(sdist: Path, folder: Path) -> Path:
     """Return the wheel that is built from an sdist, without git."""
     folder.mkdir()
-    _out("tar", "-xzf", str(sdist), folder=folder)
+    _output_of("tar", "-xzf", str(sdist), folder=folder)
     (source,) = folder.iterdir()
-    _out(_beside_python("hatchling"), "build", "-t", "wheel", "-d", str(folder / "dist"), folder=source)
+    _output_of(_beside_python("hatchling"), "build", "-t", "wheel", "-d", str(folder / "dist"), folder=source)
     (wheel,) = (folder / "dist").iterdir()
     return wheel
 
@@ -176,7 +176,7 @@ def _compare(first: Sequence[Path], second: Sequence[Path], what: str) -> None:
 
 def _check_contents(files: Sequence[Path], clone: Path) -> None:
     """Raise NotFit unless both files hold what is committed, no more and no less."""
-    tracked = _out("git", "ls-files", "-z", folder=clone).split("\0")[:-1]
+    tracked = _output_of("git", "ls-files", "-z", folder=clone).split("\0")[:-1]
     for file in files:
         if file.suffix == ".whl":
             expected, found = set(_expected_in_wheel(tracked, clone)), set(zipfile.ZipFile(file).namelist())
@@ -212,11 +212,13 @@ def _expected_in_wheel(tracked: Sequence[str], clone: Path) -> Iterator[str]:
 
 def _check_by_twine(files: Sequence[Path], scratch: Path) -> None:
     """Raise NotFit if what PyPI would show of the package cannot be shown."""
-    _out(sys.executable, "-m", "venv", str(scratch / "twine"), folder=scratch)
+    _output_of(sys.executable, "-m", "venv", str(scratch / "twine"), folder=scratch)
     python = str(scratch / "twine/bin/python")
     hashed = ("--require-hashes", "--no-deps", "--only-binary", ":all:", "--requirement")
-    _out(python, "-m", "pip", "install", "--quiet", *hashed, str(CLONE / "requirements/release.txt"), folder=scratch)
-    _out(python, "-m", "twine", "check", "--strict", *map(str, files), folder=scratch)
+    _output_of(
+        python, "-m", "pip", "install", "--quiet", *hashed, str(CLONE / "requirements/release.txt"), folder=scratch
+    )
+    _output_of(python, "-m", "twine", "check", "--strict", *map(str, files), folder=scratch)
     print("release: twine check has no objection")
 
 
@@ -228,9 +230,9 @@ def try_file(file: Path) -> None:
     number = ".".join(map(str, sys.version_info[:3]))
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        _out(sys.executable, "-m", "venv", str(folder / "venv"), folder=folder)
-        _out(str(folder / "venv/bin/pip"), "install", "--quiet", str(file.resolve()), folder=folder)
-        _out(str(folder / "venv/bin/pip"), "check", folder=folder)
+        _output_of(sys.executable, "-m", "venv", str(folder / "venv"), folder=folder)
+        _output_of(str(folder / "venv/bin/pip"), "install", "--quiet", str(file.resolve()), folder=folder)
+        _output_of(str(folder / "venv/bin/pip"), "check", folder=folder)
         for said in use([str(folder / "venv/bin/railyard")], folder):
             print(f"release: Python {number}, {file.name}: {said}")
 
@@ -277,7 +279,7 @@ def _answer(words: Sequence[str], folder: Path) -> tuple[str, int]:
     return done.stdout, done.returncode
 
 
-def _out(*words: str, folder: Path) -> str:
+def _output_of(*words: str, folder: Path) -> str:
     """Return what a command prints. Raises NotFit with that text if it fails."""
     said, code = _answer(words, folder)
     if code != 0:

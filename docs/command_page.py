@@ -44,17 +44,17 @@ def sections() -> Iterator[str]:
 
 def commands() -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """Yield each command with the words that call it: a group, then the commands in it, in the order of its help."""
-    yield from _below((PROGRAM,), railyard_group)
+    yield from _commands_below((PROGRAM,), railyard_group)
 
 
-def _below(path: tuple[str, ...], command: click.Command) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+def _commands_below(path: tuple[str, ...], command: click.Command) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     yield path, command
     if isinstance(command, click.Group):
         with click.Context(command, info_name=path[-1]) as context:
             for name in command.list_commands(context):
                 found = command.get_command(context, name)
                 if found is not None and not found.hidden:
-                    yield from _below((*path, name), found)
+                    yield from _commands_below((*path, name), found)
 
 
 # --- the manual page --------------------------------------------------------------------------------------------------

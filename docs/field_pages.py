@@ -41,7 +41,7 @@ def _table(part: Mapping[str, Any]) -> Iterator[str]:
     required = part.get("required", ())
     for name, field in part.get("properties", {}).items():
         default = "required" if name in required else _default(field)
-        yield f"| `{name}` | {_cell(_kind(field))} | {_cell(default)} | {_cell(_about(field))} |"
+        yield f"| `{name}` | {_cell(_kind(field))} | {_cell(default)} | {_cell(_description(field))} |"
 
 
 def _default(field: Mapping[str, Any]) -> str:
@@ -49,7 +49,7 @@ def _default(field: Mapping[str, Any]) -> str:
     return "" if value in (None, [], {}) else f"`{json.dumps(value, ensure_ascii=False)}`"
 
 
-def _about(field: Mapping[str, Any]) -> str:
+def _description(field: Mapping[str, Any]) -> str:
     return str(field.get("description", ""))
 
 

@@ -131,7 +131,7 @@ def pipeline(
     made[f"{system} keep"] = _keep_job(system, settings)
     made[f"{system} compare"] = _compare_job(system, settings)
     if settings.pages:
-        made["pages"] = _publishing(settings)
+        made["pages"] = _publish_job(settings)
     return made
 
 
@@ -232,7 +232,7 @@ def _compare_job(system: str, settings: Settings) -> dict[str, Any]:
     }
 
 
-def _publishing(settings: Settings) -> dict[str, Any]:
+def _publish_job(settings: Settings) -> dict[str, Any]:
     """Return the job that publishes the page: GitLab knows it by its name. Only the default branch has it."""
     return _login("publish", settings, [{"if": "$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH", "when": "always"}]) | {
         "script": page_lines(),

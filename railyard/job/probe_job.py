@@ -64,7 +64,7 @@ _AND_ONCE_MORE = (
 
 
 @dataclass(frozen=True, slots=True)
-class NodesAsked:
+class NodeRequest:
     """How a scheduler is asked for a pair of nodes and for others beside them.
 
     ``options`` are the job's, beside the system's own. ``tasks`` is whether ReFrame should add its own words for the
@@ -75,13 +75,13 @@ class NodesAsked:
     tasks: bool
 
 
-def nodes_asked(
+def node_request(
     scheduler: str,
     pair: tuple[str, str],
     others: Sequence[str],
     count: int,
     chunk: Sequence[str] = (),
-) -> NodesAsked:
+) -> NodeRequest:
     """Return how a scheduler is asked for so many nodes, with the pair among them.
 
     ``others`` are the names of the system's other nodes, if its file has names. ``chunk``: the words of each chunk of
@@ -93,18 +93,18 @@ def nodes_asked(
     return way(pair, others, count - len(pair), chunk)
 
 
-def _slurm(pair: tuple[str, str], others: Sequence[str], more: int, chunk: Sequence[str]) -> NodesAsked:
+def _slurm(pair: tuple[str, str], others: Sequence[str], more: int, chunk: Sequence[str]) -> NodeRequest:
     # If the count is larger than the list, Slurm chooses the other nodes itself.
     options = (f"--nodes={len(pair) + more}", f"--nodelist={','.join(pair)}", "--no-requeue")
-    return NodesAsked(options, True)
+    return NodeRequest(options, True)
 
 
-def _pbs(pair: tuple[str, str], others: Sequence[str], more: int, chunk: Sequence[str]) -> NodesAsked:
+def _pbs(pair: tuple[str, str], others: Sequence[str], more: int, chunk: Sequence[str]) -> NodeRequest:
     each = _of_chunk(chunk)
     chunks = [f"1:{each}:host={node}" for node in pair]
     chunks += [f"{more}:{each}"] if more else []
     # The system's own options say where chunks are.
-    return NodesAsked((f"-l select={'+'.join(chunks)}",), False)
+    return NodeRequest((f"-l select={'+'.join(chunks)}",), False)
 
 
 def _of_chunk(chunk: Sequence[str]) -> str:
@@ -113,33 +113,33 @@ def _of_chunk(chunk: Sequence[str]) -> str:
     return ":".join([*([] if own else ["ncpus=1"]), "mpiprocs=1", *chunk])
 
 
-def _torque(pair: tuple[str, str], others: Sequence[str], more: int, chunk: Sequence[str]) -> NodesAsked:
+def _torque(pair: tuple[str, str], others: Sequence[str], more: int, chunk: Sequence[str]) -> NodeRequest:
     each = ":".join(["ppn=1", *chunk])
     chunks = [f"{node}:{each}" for node in pair] + ([f"{more}:{each}"] if more else [])
-    return NodesAsked((f"-l nodes={'+'.join(chunks)}",), False)
+    return NodeRequest((f"-l nodes={'+'.join(chunks)}",), False)
 
 
-def _lsf(pair: tuple[str, str], others: Sequence[str], more: int, chunk: Sequence[str]) -> NodesAsked:
+def _lsf(pair: tuple[str, str], others: Sequence[str], more: int, chunk: Sequence[str]) -> NodeRequest:
     # LSF takes the names of all hosts that a job may have, or no names at all.
     hosts = (*pair, *others[:more])
     options = (f"-n {len(hosts)}", f'-m "{" ".join(hosts)}"', '-R "span[ptile=1]"')
-    return NodesAsked(options, False)
+    return NodeRequest(options, False)
 
 
-def _flux(pair: tuple[str, str], others: Sequence[str], more: int, chunk: Sequence[str]) -> NodesAsked:
+def _flux(pair: tuple[str, str], others: Sequence[str], more: int, chunk: Sequence[str]) -> NodeRequest:
     # A constraint names all hosts that a job may have, or no hosts at all.
     hosts = (*pair, *others[:more])
     options = (f"--nodes={len(hosts)}", f"--requires=host:{','.join(hosts)}")
-    return NodesAsked(options, False)
+    return NodeRequest(options, False)
 
 
-def _sge(pair: tuple[str, str], others: Sequence[str], more: int, chunk: Sequence[str]) -> NodesAsked:
+def _sge(pair: tuple[str, str], others: Sequence[str], more: int, chunk: Sequence[str]) -> NodeRequest:
     # The names of all hosts that a job may have. The slots that its other options ask for say how many it gets.
-    return NodesAsked((f"-l hostname={'|'.join((*pair, *others[:more]))}",), False)
+    return NodeRequest((f"-l hostname={'|'.join((*pair, *others[:more]))}",), False)
 
 
 #: A scheduler of ReFrame, or its family -> how it is asked.
-_WAYS: Mapping[str, Callable[[tuple[str, str], Sequence[str], int, Sequence[str]], NodesAsked]] = {
+_WAYS: Mapping[str, Callable[[tuple[str, str], Sequence[str], int, Sequence[str]], NodeRequest]] = {
     "slurm": _slurm,
     "pbs": _pbs,
     "torque": _torque,
@@ -188,7 +188,7 @@ def whole_nodes(scheduler: str, nodes: Sequence[str], chunk: Sequence[str] = ())
     whole = {"lsf": ("-x",), "flux": ("--exclusive",), "sge": ()}.get(FAMILIES.get(scheduler, ""))
     if whole is None:
         raise RailyardError(f"Railyard cannot ask the scheduler {scheduler} for nodes by name")
-    return (*nodes_asked(scheduler, (nodes[0], nodes[1]), nodes[2:], len(nodes)).options, *whole)
+    return (*node_request(scheduler, (nodes[0], nodes[1]), nodes[2:], len(nodes)).options, *whole)
 
 
 def job_lines(name: str, scheduler: str, pair: tuple[str, str], limit_s: float, questions_s: int) -> list[str]:

@@ -124,7 +124,7 @@ def parse(text: str, tool: str | None = None) -> ParsedOutput:
 
 def _parse_plain(text: str, tool: str | None) -> ParsedOutput:
     """Return what is in a text without its prefixes and decorations. Raises ParseError, and RailyardError."""
-    read = _whichever if tool is None else _parser(tool)
+    read = _parse_any if tool is None else _parser(tool)
     _refuse_two_kept(text, read)
     text = strip_decorations(with_own_signs(text))
     if has_boxes_in_cells(text):
@@ -282,7 +282,7 @@ def _without_prefixes(text: str, read: Callable[[str], ParsedOutput], is_read: b
 
 
 @held_back
-def _whichever(text: str) -> ParsedOutput:
+def _parse_any(text: str) -> ParsedOutput:
     text = clean_text(text)  # here once, or each parser would do it again
     known, states = read_by_tool(text, PARSERS), read_by_tool(text, FABRIC_PARSERS)
     printed = {tool: parsed for tool, parsed in known.items() if _own_lines(parsed)}

@@ -284,7 +284,7 @@ class _Reader:
         text = line.text
         if "/sec" in text:
             if len(text) <= 400:
-                self._closing(line)
+                self._closing_line(line)
         elif "[ ID]" in text:
             self._heading(text)
         elif text and not text.isspace() and not self._read_own_line(line, text):
@@ -320,7 +320,7 @@ class _Reader:
             if "atagrams" in text:
                 run.context["protocol"] = "UDP"
 
-    def _closing(self, line: Line) -> None:
+    def _closing_line(self, line: Line) -> None:
         named = line.text.rstrip().endswith(("sender", "receiver"))
         # up to 3.1, UDP ends with one line that names no side: it counts the sender's bytes and what did not arrive
         old = line.ended and bool(self.runs) and self.runs[-1].headings > 1 and " ms " in line.text

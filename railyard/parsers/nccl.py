@@ -76,7 +76,7 @@ def row_of(heading: Heading, line: Line, before: Cut | None) -> Row | Cut | None
             return ended
         if len(joined) == heading.half and all(map(_is_figure, heading.columns, joined)):
             return replace(before, figures=joined)
-    return (_first_half(heading, line, words) if line.ended else None) or _beginning(heading, line, words)
+    return (_first_half(heading, line, words) if line.ended else None) or _row_start(heading, line, words)
 
 
 def _first_half(heading: Heading, line: Line, words: list[str]) -> Cut | None:
@@ -146,7 +146,7 @@ def _count_leading(heading: Heading) -> int:
     return 2 + len(heading.texts)
 
 
-def _beginning(heading: Heading, line: Line, words: list[str]) -> Cut | None:
+def _row_start(heading: Heading, line: Line, words: list[str]) -> Cut | None:
     """Return the row that begins in a line and does not end in it; None for any other line."""
     shift = heading.shift(line.text)
     ends = [max(0, end + shift) for end in heading.ends]

@@ -52,7 +52,7 @@ from railyard.site.systems.jobs import (
 )
 
 if TYPE_CHECKING:
-    from railyard.job.probe_job import NodesAsked
+    from railyard.job.probe_job import NodeRequest
 
 
 @register_launcher("namespaces")
@@ -244,7 +244,7 @@ class ReframeJob:
         self._job: Any = None
         self._complaint = ""
 
-    def submit(self, name: str, lines: list[str], asked: "NodesAsked", count: int, limit_s: int) -> None:
+    def submit(self, name: str, lines: list[str], asked: "NodeRequest", count: int, limit_s: int) -> None:
         """Submit a job of these lines, once. Raises RailyardError with the scheduler's message if it is refused."""
         test, own = self._test, self._test.job
         job = Job.create(
@@ -273,7 +273,7 @@ class ReframeJob:
             raise RailyardError(f"the job for it could not be submitted: {error}") from None
         self._job = job
 
-    def _access(self, asked: "NodesAsked") -> list[str]:
+    def _access(self, asked: "NodeRequest") -> list[str]:
         """Return the options of the partition; without words of a chunk if the request of nodes has them already."""
         own = self._test.job.sched_access
         return [option for option in own if asked.tasks or not is_chunk_word(option)]

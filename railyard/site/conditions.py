@@ -105,7 +105,7 @@ def snoop_modes(facts: Mapping[str, str]) -> tuple[str, ...]:
     return ("early or home or directory",) if int(domains) == 1 else ("cluster on die",)
 
 
-def interleaving(facts: Mapping[str, str]) -> tuple[str, ...]:
+def node_interleaving(facts: Mapping[str, str]) -> tuple[str, ...]:
     """Return whether all sockets of a node are one memory domain; () for a node with one socket."""
     domains, sockets = (parse_whole(facts.get(name, "")) for name in ("numa_nodes_per_socket", "sockets"))
     if domains is None or sockets is None or int(sockets) < 2:
@@ -296,7 +296,7 @@ class NodeFactsShown:
     run: Mapping[str, str] = field(default_factory=dict)
 
 
-def _nothing(seen: NodeFactsShown) -> tuple[str, ...]:
+def _no_value(seen: NodeFactsShown) -> tuple[str, ...]:
     return ()
 
 
@@ -339,7 +339,7 @@ class Condition:
     what: str
     expected: str
     read: Callable[[str], str | None] = as_written
-    shown: Callable[[NodeFactsShown], tuple[str, ...]] = _nothing
+    shown: Callable[[NodeFactsShown], tuple[str, ...]] = _no_value
     alike: Callable[[str, str], bool] = operator.eq
     costs: Callable[[str, str], bool] = _contradicts
     read_from: str = ""
@@ -403,7 +403,7 @@ _TABLE: tuple[Condition, ...] = (
         "one memory domain over all sockets",
         _ON_OFF,
         on_off,
-        lambda seen: interleaving(seen.facts),
+        lambda seen: node_interleaving(seen.facts),
         costs=lambda stated, shown: shown == "on",
         read_from="system/node, on two sockets or more",
     ),

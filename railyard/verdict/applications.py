@@ -22,22 +22,13 @@ from railyard.results.record.form import Suspect
 from railyard.site.gpu_shape import floor_within, lanes_seen, limit_within
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.path import proof, traffic
-from railyard.verdict.rule_model import DeclaredMetric, MeasuredMetric, MetricInput, MostLike, OutputLine, PathProof
+from railyard.verdict.rule_model import DeclaredMetric, MeasuredMetric, MetricInput, OutputLine, PathProof
 from railyard.verdict.sizes import Sizes
 from railyard.verdict.wording import program
+from railyard.verdict.wording.possible import Ceiling
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
-
-
-@dataclass(frozen=True, slots=True)
-class Most:
-    """No run can be faster than ``value`` in ``unit``. ``terms`` is the product in words, ``source`` its sources."""
-
-    value: float
-    unit: str
-    terms: str
-    source: str
 
 
 def _other_ranks(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...]:
@@ -183,12 +174,12 @@ def _nodes_together(case: "Case") -> int:
 class Application(Sizes):
     """Answers for a run of an application, which has no message sizes."""
 
-    def most(self, case: "Case", metric: Metric) -> MostLike | None:
+    def ceiling(self, case: "Case", metric: Metric) -> Ceiling | None:
         """Return the most that the nodes can compute, for HPL's own figure, if the site states clock and cores."""
         if not metric.of_peak:
             return None
         source = program.stated_hardware(case.site.system.system)
-        return most(case.site.system.nodes.hardware, _nodes_together(case), source)
+        return ceiling_of_nodes(case.site.system.nodes.hardware, _nodes_together(case), source)
 
     def failures(self, case: "Case", tables: Sequence[Table], played: bool) -> tuple[OutputLine, ...]:
         """Return a line for each table with other processes than were given, idle threads, or silent nodes."""
@@ -332,7 +323,7 @@ def _of_small_problem(case: "Case", tables: Sequence[Table]) -> tuple[str, ...]:
     return (program.small_problem(share, solved.order, solved.memory_share),) if share <= 100 else ()
 
 
-def most(hardware: NodeHardware | None, nodes: int, source: str) -> Most | None:
+def ceiling_of_nodes(hardware: NodeHardware | None, nodes: int, source: str) -> Ceiling | None:
     """Return the bound of so many nodes at the highest clock, in Gflop/s; None if the site does not state it."""
     if hardware is None or hardware.turbo_ghz is None or hardware.flop_per_cycle is None:
         return None
@@ -341,7 +332,7 @@ def most(hardware: NodeHardware | None, nodes: int, source: str) -> Most | None:
         return None
     flop, clock = hardware.flop_per_cycle, hardware.turbo_ghz
     terms = program.peak_of(nodes, hardware.cores, flop, clock, hardware.accelerator_gflop_s or 0.0)
-    return Most(nodes * alone, "Gflop/s", terms, source)
+    return Ceiling(nodes * alone, "Gflop/s", terms, source)
 
 
 def peak_gflop_s(hardware: NodeHardware | None, nodes: int) -> float | None:

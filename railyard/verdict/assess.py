@@ -522,7 +522,7 @@ def _facts(case: Case, benchmark: Benchmark, tables: list[Table]) -> Facts:
 def _run(case: Case, assessor: Sizes, tables: list[Table]) -> Run:
     """Return what is known about a run that was just measured or replayed."""
     benchmark = micro.find(case.benchmark)
-    most = {metric.name: assessor.most(case, metric) for metric in benchmark.metrics}
+    most = {metric.name: assessor.ceiling(case, metric) for metric in benchmark.metrics}
     return Run(
         benchmark,
         of_case(case),

@@ -171,13 +171,13 @@ def _why_nothing(of: TransportClass, name: str, usable: list[Number], unknown: l
 def _threshold(demanded: Number, curve: Mapping[int, float], shape: Shape | None, of: TransportClass) -> str:
     """Return who demands what, whether the curve reaches it, and whether any run can; never a verdict."""
     single = next(value for _, _, value in figures(demanded))
-    reached, most = _whether(demanded, curve, shape), _most(demanded, of)
+    reached, most = _compare_demand(demanded, curve, shape), _most_if_less(demanded, of)
     return words.say_demanded(
         demanded.whose or "", demanded.busbw or {}, single, demanded.nodes, demanded.id, reached, most
     )
 
 
-def _whether(demanded: Number, curve: Mapping[int, float], shape: Shape | None) -> str:
+def _compare_demand(demanded: Number, curve: Mapping[int, float], shape: Shape | None) -> str:
     if demanded.mean is not None:
         return words.mean_not_compared()
     if demanded.nodes is None:
@@ -192,7 +192,7 @@ def _whether(demanded: Number, curve: Mapping[int, float], shape: Shape | None) 
     return words.reached_except_at([size for size, value in wanted.items() if curve[size] < value])
 
 
-def _most(demanded: Number, of: TransportClass) -> float | None:
+def _most_if_less(demanded: Number, of: TransportClass) -> float | None:
     """Return the most that is possible, GB/s, if that is less than what is demanded; else None."""
     if demanded.nodes is None:
         return None

@@ -50,10 +50,10 @@ from railyard.verdict.rule_model import (
     LimitLike,
     MeasuredMetric,
     MetricInput,
-    MostLike,
     Quantity,
 )
 from railyard.verdict.wording import Figure, reference
+from railyard.verdict.wording.possible import Ceiling
 from railyard.verdict.wording.reference import rails_of
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ class Target:
             from railyard.site.gpu_shape import floor_within
 
             within = floor_within(self._carriers(benchmark.within), benchmark.within)
-            return reference.unsaid(within) if isinstance(within, str) else (floor_band(ENTRY, within),)
+            return reference.unknown_of_gpus(within) if isinstance(within, str) else (floor_band(ENTRY, within),)
         if not benchmark.of_link:
             if (metric.least_share is None and not metric.most_starts) or facts.from_device:
                 return self._floor_of_halves(benchmark, limit)
@@ -336,7 +336,7 @@ class Run:
     window: int = 1
     on_one_host: bool = False
     facts: Facts = field(default_factory=Facts)
-    most: Mapping[str, MostLike] = field(default_factory=dict)
+    most: Mapping[str, Ceiling] = field(default_factory=dict)
     limit: LimitLike | None = None
 
 

@@ -168,19 +168,6 @@ class MessagesLike(Protocol):
     def source(self) -> str: ...
 
 
-class MostLike(Protocol):
-    """The most that processors can compute, in ``unit`` (``apps.peak.Most``)."""
-
-    @property
-    def value(self) -> float: ...
-    @property
-    def unit(self) -> str: ...
-    @property
-    def terms(self) -> str: ...
-    @property
-    def source(self) -> str: ...
-
-
 #: Where a line is that is not in the output itself.
 ERROR_OUTPUT = "error output"
 
@@ -203,7 +190,7 @@ class OutputLine:
 
 
 @dataclass(frozen=True, slots=True)
-class OtherWay:
+class LogContradiction:
     """The library's own log contradicts what a run was meant to use: the sentence, and what to look at next."""
 
     sentence: str
@@ -360,7 +347,7 @@ class MetricInput:
     limit: LimitLike | None = None
     bands: tuple[BandLike, ...] = ()
     floor_remark: str | None = None
-    most: MostLike | None = None
+    most: possible.Ceiling | None = None
     upper_limits: tuple[BandLike, ...] = ()
     passes: tuple[MeasuredMetric, ...] = ()
     one_way: LimitLike | None = None

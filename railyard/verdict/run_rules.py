@@ -21,7 +21,6 @@ from railyard.verdict.rule_model import (
     Job,
     LimitLike,
     MetricInput,
-    MostLike,
     RuleResult,
     cite_band,
     fail_rule,
@@ -387,14 +386,14 @@ def _bound_of(metric: MetricInput) -> RuleResult | _NoBound | str:
     return _latency(metric) if metric.most is None else _work(metric, metric.most)
 
 
-def _work(metric: MetricInput, most: MostLike) -> RuleResult | _NoBound | str:
+def _work(metric: MetricInput, most: physics.Ceiling) -> RuleResult | _NoBound | str:
     name, unit, judged = metric.declared.name, metric.declared.unit, points(metric)
     if not judged:
         return _NoBound(physics.not_read(name))
     if unit != most.unit:
         return _NoBound(physics.unit_of_work(name, unit, most.unit))
     value = max(value for _, value in judged)
-    share = physics.share_of_most(Figure(name, value, unit), physics.Most(most.value, unit, most.terms, most.source))
+    share = physics.share_of_most(Figure(name, value, unit), most)
     if value <= most.value * IMPOSSIBLE_FACTOR.value:
         return share
     return fail_rule(3, physics.say_disbelieved(share), "set-up", physics.look_at_peak())
@@ -424,7 +423,7 @@ def _most_often(metric: MetricInput, size: int) -> Iterator[tuple[float, str, st
             yield bound.high, physics.upper_limit(bound.high, band.unit, cite_band(band)), physics.of_this_card()
     if metric.messages is not None:
         most = metric.messages
-        what = physics.carried_messages(physics.Most(most.value, metric.declared.unit, most.terms, most.source))
+        what = physics.carried_messages(physics.Ceiling(most.value, metric.declared.unit, most.terms, most.source))
         yield most.value, what, physics.joined_messages()
 
 

@@ -232,7 +232,9 @@ def program_remarks(case: Case, evidence: Evidence, answered: Container[str]) ->
     if evidence.environment is None or evidence.exit_code != 0:
         return ()
     nodes = [node for node in case.launch.nodes if node in answered]
-    libraries = () if evidence.rehearsed else tuple(_unproven(evidence.environment, _places(case, evidence), nodes))
+    libraries = (
+        () if evidence.rehearsed else tuple(_library_doubts(evidence.environment, _places(case, evidence), nodes))
+    )
     if not environment.planned_variables(case.launch):
         return libraries
     # Of stand-ins, all ranks but the first end at once; a benchmark's ranks end together.
@@ -243,7 +245,7 @@ def program_remarks(case: Case, evidence: Evidence, answered: Container[str]) ->
     return (*unseen, *map(program.unplanned_variable, unplanned), *libraries)
 
 
-def _unproven(
+def _library_doubts(
     found: Sequence[environment.RankEnvironment], places: environment.Places, nodes: Sequence[str]
 ) -> Iterator[str]:
     """Yield what is not proven of the libraries that processes loaded."""

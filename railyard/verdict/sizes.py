@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from railyard.verdict.path import traffic
     from railyard.verdict.rule_model import (
         LimitLike,
+        LogContradiction,
         MetricInput,
-        MostLike,
-        OtherWay,
         OutputLine,
         PathProof,
         RuleResult,
     )
+    from railyard.verdict.wording.possible import Ceiling
 
 
 class Sizes:
@@ -68,7 +68,7 @@ class Sizes:
         """Return what bounds its bandwidth if a link alone does not; None if a link does, or if nothing is known."""
         return None
 
-    def not_meant(self, case: Case, spoken: NcclOutput | None) -> OtherWay | None:
+    def not_meant(self, case: Case, spoken: NcclOutput | None) -> LogContradiction | None:
         """Return why, by the library's own log, it took another path than intended, or None."""
         return None
 
@@ -76,7 +76,7 @@ class Sizes:
         """Return what a reader should know about the library's own log."""
         return ()
 
-    def most(self, case: Case, metric: Metric) -> MostLike | None:
+    def ceiling(self, case: Case, metric: Metric) -> Ceiling | None:
         """Return the most that the run's nodes could compute; None if this does not bound the metric."""
         return None
 

@@ -120,6 +120,10 @@ def name_of(path: Path) -> str:
 MODULES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 
+#: So many files a reader still finds a way in: whoever adds one merges two others, or says here why there must be more.
+MOST_MODULES = 500
+
+
 def is_impure(module: str) -> bool:
     return any(module == name or module.startswith(f"{name}.") for name in IMPURE)
 
@@ -167,6 +171,10 @@ def dragged_in(modules: list[str]) -> tuple[str, str]:
     words = [sys.executable, "-c", IMPORT_EACH, " ".join(FORBIDDEN), *modules]
     answer = subprocess.run(words, capture_output=True, text=True, check=False)
     return answer.stdout.strip(), answer.stderr.strip()
+
+
+def test_the_house_has_few_enough_pieces() -> None:
+    assert len(MODULES) <= MOST_MODULES, "merge a module with its only reader, or say at MOST_MODULES why not"
 
 
 def test_no_pure_module_drags_anything_in() -> None:

@@ -17,7 +17,7 @@ from railyard.job.probe_job import (
     STARTED_AGAIN,
     job_lines,
     no_more,
-    nodes_asked,
+    node_request,
     probes_script,
     question,
     step_words,
@@ -54,13 +54,13 @@ def launch(stack: str, options: tuple[str, ...] = ()) -> Launch:
 def test_each_scheduler_is_asked_for_the_pair_and_for_partners(
     scheduler: str, count: int, options: tuple[str, ...], tasks: bool
 ) -> None:
-    asked = nodes_asked(scheduler, PAIR, OTHERS, count)
+    asked = node_request(scheduler, PAIR, OTHERS, count)
     assert (asked.options, asked.tasks) == (options, tasks)
 
 
 def test_a_scheduler_that_is_not_asked_for_names_is_said_so() -> None:
     with pytest.raises(RailyardError, match=r"^Railyard cannot ask the scheduler oar for nodes by name$"):
-        nodes_asked("oar", PAIR, (), 4)
+        node_request("oar", PAIR, (), 4)
 
 
 @pytest.mark.parametrize(

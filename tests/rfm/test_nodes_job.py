@@ -15,7 +15,7 @@ from reframe.core.environments import Environment
 import railyard.rfm.backends  # registers its backend
 import railyard.rfm.schedulers  # noqa: F401  # registers Flux's scheduler
 from railyard.base.errors import RailyardError
-from railyard.job.probe_job import job_lines, nodes_asked
+from railyard.job.probe_job import job_lines, node_request
 from railyard.rfm.backends import ReframeJob
 from railyard.site.systems.jobs import SchedulerSettings, resource_options
 from tests.parsers.test_flux import JOBS
@@ -160,7 +160,7 @@ def job_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ref
 
 
 def submit(job: ReframeJob, scheduler: str) -> None:
-    asked = nodes_asked(scheduler, PAIR, ("n1", "n2", "n3"), 4)
+    asked = node_request(scheduler, PAIR, ("n1", "n2", "n3"), 4)
     job.submit("probes-n9-n10", job_lines("probes-n9-n10", scheduler, PAIR, 150, 60), asked, 4, 300)
 
 
@@ -178,7 +178,7 @@ def test_words_of_a_chunk_are_in_the_request_of_nodes_and_slots_are_counted(
     monkeypatch.setitem(globals(), "SETTINGS", resources)
     monkeypatch.setitem(ACCESS, "pbs", "-A abc|ncpus=48:mem=190gb|ngpus=4")
     chunk = ("ncpus=48:mem=190gb", "ngpus=4")
-    asked = nodes_asked("pbs", PAIR, ("n1", "n2", "n3"), 4, chunk=chunk)
+    asked = node_request("pbs", PAIR, ("n1", "n2", "n3"), 4, chunk=chunk)
     job_of("pbs").submit("probes-n9-n10", job_lines("probes-n9-n10", "pbs", PAIR, 150, 60), asked, 4, 300)
     lines = (tmp_path / "stage/submitted").read_text(encoding="utf-8").splitlines()
     own = "mpiprocs=1:ncpus=48:mem=190gb:ngpus=4"

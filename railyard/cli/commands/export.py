@@ -59,7 +59,7 @@ def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
     now = datetime.now(timezone.utc)
     records = exports.newest(found.records, now)
     if not records:
-        raise RailyardError(_nothing(home))
+        raise RailyardError(_no_measured_test(home))
     ports = [port for port in _flapping_ports(home, ()) if not system or port.system in system]
     registry = exports.registry_of(records, now, sick_list(found.records, now, ports=ports).sick)
     if output is None:
@@ -70,7 +70,7 @@ def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
     return 0
 
 
-def _nothing(home: Path) -> str:
+def _no_measured_test(home: Path) -> str:
     return f"{runs_folder(home)}: found no measured test, expected some (a replay is none); railyard run stores one"
 
 
@@ -195,7 +195,7 @@ def _sick(
     measured = [each for each in (records if one is None else one.records) if each.no_measurement is None]
     ports = tuple(port for port in ports if not systems or port.system in systems)
     if not measured and (one is not None or not ports):
-        raise RailyardError(_nothing(home) if one is None else _no_measurement(one.run))
+        raise RailyardError(_no_measured_test(home) if one is None else _no_measurement(one.run))
     found = sick_list(records, now, None if one is None else one.run, ports)
     return (
         found if since is None else replace(found, sick=tuple(part for part in found.sick if part.last.time >= since))

@@ -81,7 +81,7 @@ def software_of(source: Source) -> Software:
     if tools and found:
         # Programs on the search path are linked to one MPI. Only the loader says to which one.
         owner = next(iter(by_path), found[0].name)
-        found = [_with(one, tools) if one.name == owner else one for one in found]
+        found = [_with_tools(one, tools) if one.name == owner else one for one in found]
         doubts.append(
             f"{', '.join(tools)} on the search path {'is' if len(tools) == 1 else 'are'} taken for {owner}'s: each run "
             f"holds what the loader says against that"
@@ -152,7 +152,7 @@ def _mpi_tools(source: Source) -> dict[str, str]:
     return found
 
 
-def _with(stack: FoundStack, tools: Mapping[str, str]) -> FoundStack:
+def _with_tools(stack: FoundStack, tools: Mapping[str, str]) -> FoundStack:
     return FoundStack(stack.name, stack.how, stack.prefix, stack.module, dict(tools))
 
 

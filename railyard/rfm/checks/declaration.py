@@ -395,11 +395,11 @@ class Declaration(Plugin):
         """
         if not self.probes.other_way_seen_by:
             return self.rail_prober
-        from railyard.rfm.checks.other_way import OneWay, OtherWay
+        from railyard.rfm.checks.other_way import OneWayProber, OtherWayProber
 
         if not self.measures_other_way:
-            return OneWay(self.rail_prober, self.probes.other_way_seen_by)
-        return OtherWay(self.rail_prober, self.probes.other_way_seen_by, self.way_back)
+            return OneWayProber(self.rail_prober, self.probes.other_way_seen_by)
+        return OtherWayProber(self.rail_prober, self.probes.other_way_seen_by, self.way_back)
 
     @property
     def measures_other_way(self) -> bool:

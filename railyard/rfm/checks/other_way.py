@@ -139,7 +139,7 @@ _NO_STREAM = "the run's job left no stream that its counters prove"
 
 
 @dataclass(frozen=True, slots=True)
-class OneWay:
+class OneWayProber:
     """Asks ``rails`` after a failure. After a pass it says that one direction was measured; ``seen_by`` see both."""
 
     rails: RailProber
@@ -177,7 +177,7 @@ class _Way:
 
 
 @dataclass(frozen=True, slots=True)
-class OtherWay:
+class OtherWayProber:
     """Asks ``rails`` after a failure, and after a pass measures each rail alone the other way by its short stream.
 
     ``back`` is what the run's own job measured of it; None if the streams are started from here. If neither is

@@ -20,7 +20,7 @@ from railyard.job import batch, probe_job
 from railyard.job.batch import Scheduling
 from railyard.job.clients import nodes_of
 from railyard.job.launch import TESTBEDS, Launch
-from railyard.job.probe_job import NodesAsked
+from railyard.job.probe_job import NodeRequest
 from railyard.provision.testbed.boot import KILL_AFTER_S, namespace_words
 from railyard.rfm.checks.runner import text_of
 from railyard.rfm.wait_notes import note_wait
@@ -206,7 +206,7 @@ class _StartedProbes:
 class NodesJob(Protocol):
     """A job of the system's scheduler besides the test's own."""
 
-    def submit(self, name: str, lines: list[str], asked: NodesAsked, count: int, limit_s: int) -> None:
+    def submit(self, name: str, lines: list[str], asked: NodeRequest, count: int, limit_s: int) -> None:
         """Submit a job of these lines, once. Raises RailyardError with the scheduler's message if it is refused."""
 
     def state(self) -> Literal["waits", "runs", "ended"]:
@@ -250,7 +250,7 @@ class InJob:
         try:
             self._write(name, plan_probes(pair, partners, rails), rails, steps, series)
             chunk = tuple(filter(is_chunk_word, system.job_options))
-            asked = probe_job.nodes_asked(system.scheduler, pair, others, number, chunk)
+            asked = probe_job.node_request(system.scheduler, pair, others, number, chunk)
             lines = probe_job.job_lines(name, system.scheduler, pair, PROBE_TIME.value, _QUESTIONS_S)
             lasts_s = int(PROBE_TIME.value) + _QUESTIONS_S + _AROUND_S
             job.submit(name, lines, asked, number, lasts_s)

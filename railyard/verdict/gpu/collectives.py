@@ -29,7 +29,7 @@ from railyard.verdict.gpu import log_reading
 from railyard.verdict.gpu.rules import like_healthy, shows_dips, unlike_healthy
 from railyard.verdict.gpu.run import HALVES, GpuRun, curve
 from railyard.verdict.path import proof, traffic
-from railyard.verdict.rule_model import OtherWay, OutputLine, PathProof, RuleResult
+from railyard.verdict.rule_model import LogContradiction, OutputLine, PathProof, RuleResult
 from railyard.verdict.sizes import Sizes
 from railyard.verdict.wording import gpu_runs as words
 
@@ -124,7 +124,7 @@ class GpuCollectives(Sizes):
             if table.context.get(name) != number
         )
 
-    def not_meant(self, case: Case, spoken: NcclOutput | None) -> OtherWay | None:
+    def not_meant(self, case: Case, spoken: NcclOutput | None) -> LogContradiction | None:
         """Return what the library's own log contradicts: the network, the way within a node, and each GPU's NIC."""
         if spoken is None:
             return None

@@ -19,7 +19,7 @@ from railyard.base.wording import listing
 from railyard.hardware.gpu_nodes import GpuNode, Shape
 from railyard.parsers.nccl_said import Choice, Job, Link, Log, LogSentence, Nic, Rank, Speaker, Speed
 from railyard.verdict.gpu.run import GpuTarget
-from railyard.verdict.rule_model import OtherWay
+from railyard.verdict.rule_model import LogContradiction
 from railyard.verdict.wording import gpu_log as words
 
 #: NCCL's own networks. A plugin has its own name, which depends on the release.
@@ -311,7 +311,7 @@ def uses_rdma(node: GpuNode) -> bool:
     return node.link is not None and node.link.family in _RDMA
 
 
-def why_other(log: Log, meant: MeantWay) -> OtherWay | None:
+def why_other(log: Log, meant: MeantWay) -> LogContradiction | None:
     """Return the first sentence of the log that contradicts the intended way; None if none does."""
     far = _check_far(log, meant) if meant.own_nics else ()
     is_own = meant.network.lower() in (SOCKET, VERBS)
@@ -320,13 +320,13 @@ def why_other(log: Log, meant: MeantWay) -> OtherWay | None:
         (_check_within(log, meant), words.look_at_links()),
         (far, words.look_at_nic()),
     )
-    return next((OtherWay(why, look) for whys, look in asked for why in whys), None)
+    return next((LogContradiction(why, look) for whys, look in asked for why in whys), None)
 
 
-def why_other_groups(jobs: Sequence[Job]) -> OtherWay | None:
+def why_other_groups(jobs: Sequence[Job]) -> LogContradiction | None:
     """Return why a run's groups do not each have one GPU of each node; None if they do, or if it is not known."""
     why = _other_groups(jobs)
-    return None if why is None else OtherWay(why, words.look_at_groups())
+    return None if why is None else LogContradiction(why, words.look_at_groups())
 
 
 def _other_groups(jobs: Sequence[Job]) -> str | None:

@@ -49,9 +49,9 @@ from railyard.verdict.hints.first_cause import never_began
 from railyard.verdict.path import proof, traffic
 from railyard.verdict.rule_model import (
     DeclaredMetric,
+    LogContradiction,
     MeasuredMetric,
     MetricInput,
-    OtherWay,
     OutputLine,
     PathProof,
     RuleResult,
@@ -114,7 +114,7 @@ class GpuPairs(GpuCollectives):
             said.append(words.rounds_left(left))
         return tuple(OutputLine(line, text) for text in said)
 
-    def not_meant(self, case: Case, spoken: NcclOutput | None) -> OtherWay | None:
+    def not_meant(self, case: Case, spoken: NcclOutput | None) -> LogContradiction | None:
         """Return what the library's own log of a pair contradicts: the network, and the way within a node."""
         for ended, log in self._logs:
             other = log_reading.why_other(log, intended_way(case))

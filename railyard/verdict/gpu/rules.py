@@ -150,7 +150,7 @@ def like_healthy(run: GpuRun, curves: Curves) -> RuleResult:
 
 def unlike_healthy(run: GpuRun, curves: Curves) -> RuleResult | None:
     """Return why a curve is not one of healthy nodes, whatever is published of them; None if it may be one."""
-    found = (_dip(curves), _below_floor(run, curves), _fall(curves), _unlike_halves(curves), _late(curves))
+    found = (_dip(curves), _below_floor(run, curves), _fall(curves), _unlike_halves(curves), _late_message(curves))
     wrong = next((each for each in found if each is not None), None)
     return None if wrong is None else _within_domain(run, wrong)
 
@@ -288,7 +288,7 @@ def _unlike_halves(curves: Curves) -> RuleResult | None:
     """Return the failure if a long message is much slower in one half of its row than in the other."""
     one, other = (curves.get(half, {}) for half in HALVES)
     both = [size for size in one if size in other and size >= GPU_FLOOR_FROM.value and max(one[size], other[size]) > 0]
-    worst = min(((_less(one[size], other[size]), size) for size in both), default=None)
+    worst = min(((_lower_share(one[size], other[size]), size) for size in both), default=None)
     if worst is None or worst[0] >= GPU_DIP_SHARE.value:
         return None
     share, size = worst
@@ -299,7 +299,7 @@ def _unlike_halves(curves: Curves) -> RuleResult | None:
     return fail_rule(5, sentence, "disturbed", gpu_runs.look_at_halves())
 
 
-def _late(curves: Curves) -> RuleResult | None:
+def _late_message(curves: Curves) -> RuleResult | None:
     """Return the failure if a short message takes much longer than a longer one, in each half that has it."""
     times = [_times_of_longer(curve) for curve in curves.values() if curve]
     if not times:
@@ -308,7 +308,7 @@ def _late(curves: Curves) -> RuleResult | None:
     size = max(found, key=lambda each: found[each], default=None)
     if size is None or found[size] < GPU_SHORT_TIMES.value:
         return None
-    return fail_rule(5, gpu_runs.late(size, found[size], len(times) > 1), "disturbed", gpu_runs.look_at_dip())
+    return fail_rule(5, gpu_runs.late_message(size, found[size], len(times) > 1), "disturbed", gpu_runs.look_at_dip())
 
 
 def _times_of_longer(curve: Mapping[int, float]) -> dict[int, float]:
@@ -325,7 +325,7 @@ def _times_of_longer(curve: Mapping[int, float]) -> dict[int, float]:
     return found
 
 
-def _less(one: float, other: float) -> float:
+def _lower_share(one: float, other: float) -> float:
     return min(one, other) / max(one, other)
 
 

@@ -63,7 +63,7 @@ class _Ends:
     elsewhere: Mapping[Way, Mapping[str, int]]
     least: float
 
-    def more(self, way: Way, rail: str) -> int:
+    def excess_bytes(self, way: Way, rail: str) -> int:
         """By how many bytes all nodes together counted more over a rail the other way."""
         return self.of_all[_other_way(way)][rail] - self.of_all[way][rail]
 
@@ -129,7 +129,7 @@ def disturbance(readings: Mapping[str, NodeCounters], plan: Plan, strange: Unbal
             allowed = _allowed_bytes(moved, way)
             carried = sum(meant_bytes(reading, plan, way).values())
             if carried > allowed:
-                most = moved.most(way)
+                most = moved.most_bytes(way)
                 own = (moved.payload(way), False) if most is None else (most, True)
                 bound = f"{traffic(allowed)}, {_bound_name(moved)}"
                 return words.shared_beyond(list(plan.rails), node, way, carried, *own, bound)
@@ -178,7 +178,7 @@ def _allowed_bytes(moved: NodeTraffic, way: Way) -> float:
 
     Acknowledgements of the other way's messages are included, as a share of those messages.
     """
-    most, other = moved.most(way), moved.most("received" if way == "sent" else "sent")
+    most, other = moved.most_bytes(way), moved.most_bytes("received" if way == "sent" else "sent")
     if most is None or other is None:
         return SHARED_FACTOR.value * moved.payload(way) + SHARED_LEAST.value
     return SHARED_KNOWN.value * most + (SHARED_KNOWN.value - 1) * other + SHARED_LEAST.value
@@ -232,7 +232,7 @@ def still_counters(readings: Mapping[str, NodeCounters], plan: Plan) -> dict[tup
         return {}
     ends, found = _ends(known, plan), {}
     for way in WAYS:
-        short = [rail for rail in plan.rails if ends.more(way, rail) > ends.least]
+        short = [rail for rail in plan.rails if ends.excess_bytes(way, rail) > ends.least]
         for node in known if short else ():
             lacking = [rail for rail in short if _lacks(ends, plan, node, rail, way)]
             if lacking:
@@ -359,10 +359,10 @@ def _lacks(ends: _Ends, plan: Plan, node: str, rail: str, way: Way) -> bool:
     due = plan.traffic[node].payload(way)
     if due < LEAST_PAYLOAD.value:
         return False
-    lacking, carried = ends.more(way, rail), ends.carried[way][node]
+    lacking, carried = ends.excess_bytes(way, rail), ends.carried[way][node]
     if ends.elsewhere[way][node] >= lacking / 2:
         return False
-    if min(lacking, sum(ends.more(way, each) for each in plan.rails)) <= ends.least:
+    if min(lacking, sum(ends.excess_bytes(way, each) for each in plan.rails)) <= ends.least:
         return False
     if carried[rail] >= IDLE_SHARE.value * lacking and sum(carried.values()) >= CARRIED_SHARE.value * due:
         return False

@@ -82,7 +82,7 @@ class NodeTraffic:
     def payload(self, way: Way) -> int:
         return self.sent_bytes if way == "sent" else self.received_bytes
 
-    def most(self, way: Way) -> int | None:
+    def most_bytes(self, way: Way) -> int | None:
         return self.most_sent_bytes if way == "sent" else self.most_received_bytes
 
     def split(self, way: Way) -> int:

@@ -166,14 +166,14 @@ def _demands(judgement: Judgement, of: TransportClass) -> Iterator[str]:
     for each in same:
         conditions = {name: str(value) for name, value in sorted((each.source.conditions or {}).items())}
         demand = words.NicDemand(str(each.whose), each.id, each.gbit_s, conditions, each.source.cite())
-        yield words.say_demanded_of_nic(demand, of.name, _whether(each, key, measured), _most_if_less(each, of))
+        yield words.say_demanded_of_nic(demand, of.name, _compare_demand(each, key, measured), _most_if_less(each, of))
 
 
 def _host(key: str) -> str:
     return key.removesuffix(_DEVICE)
 
 
-def _whether(demanded: NicThreshold, key: str, measured: Mapping[int, float]) -> str:
+def _compare_demand(demanded: NicThreshold, key: str, measured: Mapping[int, float]) -> str:
     if demanded.benchmark != key:
         return words.demand_of_memory("device" if demanded.benchmark.endswith(_DEVICE) else "host")
     both = {size: value for size, value in demanded.gbit_s.items() if size in measured}

@@ -112,23 +112,25 @@ def is_surprise(sentence: str, reason: str) -> str:
     return f"{sentence}; it was expected to fail ({reason}): remove that expectation"
 
 
-def _until(reason: str, expires: date) -> str:
+def _failure_until(reason: str, expires: date) -> str:
     return f"expected failure ({reason}, until {expires.isoformat()})"
 
 
 def has_expired(sentence: str, reason: str, expires: date) -> str:
     """Return that a run failed although its expected failure has expired."""
-    return f"{sentence}; the {_until(reason, expires)} has expired"
+    return f"{sentence}; the {_failure_until(reason, expires)} has expired"
 
 
 def covers_only(sentence: str, reason: str, expires: date, rules: Sequence[int]) -> str:
     """Return that a run failed by another rule than was expected."""
-    return f"{sentence}; the {_until(reason, expires)} covers rule {listing([str(rule) for rule in rules])} only"
+    return (
+        f"{sentence}; the {_failure_until(reason, expires)} covers rule {listing([str(rule) for rule in rules])} only"
+    )
 
 
 def expected_failure(reason: str, expires: date, failed: str) -> str:
     """Return that a run failed as expected; ``failed``: the sentence with its rule."""
-    return f"{_until(reason, expires)}: {failed}"
+    return f"{_failure_until(reason, expires)}: {failed}"
 
 
 def other_hops(hops: Sequence[int], nodes: Sequence[str], between: int | None) -> str:

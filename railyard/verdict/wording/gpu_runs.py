@@ -487,7 +487,7 @@ def look_at_dip() -> str:
     return "who else used the network; run it again: if the dip stays, the library's choice of algorithm causes it"
 
 
-def late(size_bytes: int, times: float, both: bool) -> str:
+def late_message(size_bytes: int, times: float, both: bool) -> str:
     """Return that a short message takes much longer than a longer one; ``both``: in both halves of its row."""
     return (
         f"a dip in the curve: a message of {message_size(size_bytes)} takes {times:.1f} times as long as a longer one"

@@ -33,7 +33,7 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
-class Most:
+class Ceiling:
     """The most that processors compute, or the most messages that a link carries per second."""
 
     value: float
@@ -87,7 +87,7 @@ def no_size_of_upper_limit(name: str) -> str:
     return f"the upper limit of {name} holds for no size that was measured"
 
 
-def share_of_most(figure: Figure, most: Most) -> str:
+def share_of_most(figure: Figure, most: Ceiling) -> str:
     """Return which share of what its processors can do an application reached."""
     return (
         f"{figure.words} is {percent(figure.value / most.value)} of the most that its processors can do, {most.words}"
@@ -109,7 +109,7 @@ def upper_limit(value: float, unit: str, entry: str) -> str:
     return f"the upper limit, {number(value)} {unit}, of {entry}"
 
 
-def carried_messages(most: Most) -> str:
+def carried_messages(most: Ceiling) -> str:
     """Return how many messages a link carries."""
     return f"what the link carries, {most.words}"
 

@@ -292,7 +292,7 @@ def no_class(why: NoClass, generation: str, name: str) -> str:
     return said[why]
 
 
-def unsaid(what: Unsaid) -> str:
+def unknown_of_gpus(what: Unsaid) -> str:
     """Return what nobody says of the GPUs of a node."""
     return f"nobody says {_UNSAID[what]}"
 

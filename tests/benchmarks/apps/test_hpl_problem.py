@@ -11,7 +11,8 @@ from railyard.hardware.node import NodeHardware
 from railyard.site.site import site_at
 from railyard.site.systems.jobs import SchedulerSettings
 from railyard.site.systems.model import System
-from railyard.verdict.applications import Most, most, peak_gflop_s
+from railyard.verdict.applications import ceiling_of_nodes, peak_gflop_s
+from railyard.verdict.wording.possible import Ceiling
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -64,12 +65,12 @@ def test_a_grid_that_is_none_is_named(grid: str) -> None:
 def test_a_peak_is_at_the_base_clock_and_the_most_at_the_highest() -> None:
     hardware = NodeHardware(cores=32, memory=1 << 37, base_ghz=2.0, turbo_ghz=3.5, flop_per_cycle=32)
     assert peak_gflop_s(hardware, 2) == 2 * 32 * 32 * 2.0
-    assert most(hardware, 2, "here") == Most(
+    assert ceiling_of_nodes(hardware, 2, "here") == Ceiling(
         2 * 32 * 32 * 3.5, "Gflop/s", "2 nodes of 32 cores x 32 flop x 3.5 GHz (turbo)", "here"
     )
     cards = hardware.model_copy(update={"accelerator_gflop_s": 9700.0})
     assert peak_gflop_s(cards, 1) == 2048.0 + 9700.0
-    found = most(cards, 1, "here")
+    found = ceiling_of_nodes(cards, 1, "here")
     assert found is not None
     assert found.terms == "1 node of 32 cores x 32 flop x 3.5 GHz (turbo) + 9700 Gflop/s"
 
@@ -77,6 +78,6 @@ def test_a_peak_is_at_the_base_clock_and_the_most_at_the_highest() -> None:
 @pytest.mark.parametrize("lacking", ["turbo_ghz", "flop_per_cycle"])
 def test_what_is_not_stated_bounds_nothing(lacking: str) -> None:
     stated: dict[str, Any] = {"cores": 1, "memory": 1 << 30, "base_ghz": 2.0, "turbo_ghz": 3.0, "flop_per_cycle": 8}
-    assert most(NodeHardware(**{**stated, lacking: None}), 4, "here") is None
-    assert most(None, 4, "here") is None
+    assert ceiling_of_nodes(NodeHardware(**{**stated, lacking: None}), 4, "here") is None
+    assert ceiling_of_nodes(None, 4, "here") is None
     assert peak_gflop_s(None, 4) is None

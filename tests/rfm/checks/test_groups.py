@@ -13,7 +13,7 @@ from railyard.rfm.checks.groups import GROUPS, OLD_NAMES, Accepts, Layout, Outpu
 from railyard.rfm.checks.microbench import OsuCheck
 from railyard.rfm.versions import Plugin
 
-#: So many names a reader keeps in view.
+#: Whoever writes a check of their own reads all of them: a name more goes into a group.
 MOST = 25
 
 

@@ -12,14 +12,14 @@ from railyard.parsers.output import ParsedOutput
 from railyard.rfm.checks.declaration import Declaration
 from railyard.rfm.checks.groups import Probes
 from railyard.rfm.checks.node_questions import PingPong
-from railyard.rfm.checks.other_way import OneWay, OtherWay
+from railyard.rfm.checks.other_way import OneWayProber, OtherWayProber
 from railyard.rfm.checks.probe_places import LocalPlace
 from railyard.rfm.checks.prober import RailProber
 from railyard.site.site import Site
 from railyard.stacks import ask
 from railyard.verdict.assess import Assessment
 
-Asked = Callable[[str], OtherWay]
+Asked = Callable[[str], OtherWayProber]
 
 
 class LastWord(PingPong):
@@ -38,14 +38,16 @@ def nothing(text: str) -> ParsedOutput:
 def asked(tmp_path: Path, virtual: Site) -> Asked:
     """Return a maker of the streams after a run: each stream is this shell script, with NODES and RAIL."""
 
-    def make(script: str) -> OtherWay:
+    def make(script: str) -> OtherWayProber:
         def launch(rail: str, nodes: tuple[str, str]) -> Launch:
             told = {"NODES": "-".join(nodes), "RAIL": rail}
             return Launch("sh", told, (), ask.settings("mpich", "tcp", (rail,), 1, None), (rail,), (), nodes)
 
         stream = LastWord("imb/Uniband", nothing, launch, lambda launch, size: [])
         place = LocalPlace(tmp_path, lambda launch, limit_s: ["sh", "-c", script, "stream"])
-        return OtherWay(RailProber(virtual, "hsn", tmp_path, stream, lambda: None, place, one_way=stream), "AllPairs")
+        return OtherWayProber(
+            RailProber(virtual, "hsn", tmp_path, stream, lambda: None, place, one_way=stream), "AllPairs"
+        )
 
     return make
 
@@ -140,13 +142,13 @@ def test_without_a_place_to_start_one_it_is_said_that_one_direction_was_measured
 ) -> None:
     rails = replace(asked("exit 1").rails, place=None)
     only = "only the direction from vn1 to vn2 was measured: AllPairs see the other"
-    for prober in (OtherWay(rails, "AllPairs"), OneWay(rails, "AllPairs")):
+    for prober in (OtherWayProber(rails, "AllPairs"), OneWayProber(rails, "AllPairs")):
         verdict = prober.explain(assessed()).verdict
         assert (verdict.state, verdict.remarks[-1]) == ("pass", only)
     failed = assessed(output="")
-    assert OneWay(rails, "AllPairs").explain(failed) == rails.explain(failed)
+    assert OneWayProber(rails, "AllPairs").explain(failed) == rails.explain(failed)
     unseen = replace(assessed(), path=replace(assessed().path, state="not-judged"))
-    assert OneWay(rails, "AllPairs").explain(unseen) is unseen
+    assert OneWayProber(rails, "AllPairs").explain(unseen) is unseen
 
 
 @pytest.mark.fault("rail", "the probe of the other direction is broken", "from vn2 to vn1, each rail alone: hsn0 not")

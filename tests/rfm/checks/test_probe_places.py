@@ -14,7 +14,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.job.batch import Scheduling
 from railyard.job.launch import Launch
-from railyard.job.probe_job import NodesAsked, limit_words
+from railyard.job.probe_job import NodeRequest, limit_words
 from railyard.parsers.output import ParsedOutput
 from railyard.rfm.checks import probe_places
 from railyard.rfm.checks.node_questions import PingPong
@@ -70,10 +70,10 @@ class FakeJob:
     def __init__(self, stage: Path, path: str, refused: str = "", waits: bool = False, broken: bool = False) -> None:
         self.stage, self.path, self.refused, self.waits, self.broken = stage, path, refused, waits, broken
         self.running: subprocess.Popen[bytes] | None = None
-        self.asked: tuple[NodesAsked, int, int] | None = None
+        self.asked: tuple[NodeRequest, int, int] | None = None
         self.cancelled = 0
 
-    def submit(self, name: str, lines: list[str], asked: NodesAsked, count: int, limit_s: int) -> None:
+    def submit(self, name: str, lines: list[str], asked: NodeRequest, count: int, limit_s: int) -> None:
         if self.refused:
             raise RailyardError(f"the scheduler refused the job for it: {self.refused}")
         self.asked = asked, count, limit_s

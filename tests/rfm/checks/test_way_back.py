@@ -10,7 +10,7 @@ import pytest
 
 from railyard.job.launch import Launch
 from railyard.rfm.checks.groups import Layout
-from railyard.rfm.checks.other_way import OtherWay, WayBack, of_plan
+from railyard.rfm.checks.other_way import OtherWayProber, WayBack, of_plan
 from railyard.rfm.checks.probe_places import LocalPlace
 from railyard.rfm.checks.prober import RailProber, sent_by
 from railyard.site.site import Site
@@ -28,7 +28,7 @@ RAILS = ("hsn0", "hsn1")
 class Job:
     """A run's job whose benchmark has ended: ``run`` runs the rest of the job on this machine."""
 
-    prober: OtherWay
+    prober: OtherWayProber
     back: WayBack
     stage: Path
     asked: FakeJob
@@ -57,7 +57,7 @@ def job(made: Made) -> Callable[..., Job]:  # noqa: F811
     def make(script: str, rails: tuple[str, ...] = RAILS, limit_s: int = 300, **how: object) -> Job:
         prober, launch, asked = made(f"{COUNTERS}{script}", rails=rails, **how)
         back = WayBack(prober, replace(launch, env={"STRIPED": "yes", **launch.env}, nodes=()), limit_s)
-        return Job(OtherWay(prober, "AllPairs", back), back, prober.stage, asked)
+        return Job(OtherWayProber(prober, "AllPairs", back), back, prober.stage, asked)
 
     return make
 

@@ -14,7 +14,7 @@ from railyard.verdict.blame.screening.model import Kind, Suspect
 from railyard.verdict.blame.screening.plan import Planner
 from railyard.verdict.blame.screening.promise import OF_A_LEAF
 from railyard.verdict.blame.screening.suspects import (
-    Asked,
+    AnyQuestion,
     able_of,
     answer,
     fit_rounds,
@@ -51,7 +51,7 @@ def sample(known: Knowledge, first: Step | None) -> Steps:
     if first is None and known.seen is not None:
         if len(known.gone) > there:
             planner = Planner(known.leaves, present_members(known.leaves, known.gone), known.settings.seed + 1)
-        step = _more(known, planner)
+        step = _more_rounds(known, planner)
         if step.rounds:
             yield from _take_step(known, step)
 
@@ -98,7 +98,7 @@ def _first(known: Knowledge, planner: Planner) -> Step:
     return Step("sample", tuple(made), 1, words.why_sample(known.leaves.known))
 
 
-def _more(known: Knowledge, planner: Planner) -> Step:
+def _more_rounds(known: Knowledge, planner: Planner) -> Step:
     """Return what follows the first sample: rounds as full as the first ones, if these hardly collided."""
     found, plan = known.sample_view, known.plan
     values = len(known.leaves.of) // 2
@@ -193,7 +193,9 @@ def suspects(known: Knowledge, turns: int = 2) -> Steps:
         open_nodes = [node for node in open_nodes if node not in known.gone]
         open_pairs = [pair for pair in open_pairs if known.gone.keys().isdisjoint(pair)]
         good = known.good(node for pair in open_pairs for node in pair)
-        asked: list[Asked] = [of_node(known.leaves, node, good, _used_partners(known, (node,))) for node in open_nodes]
+        asked: list[AnyQuestion] = [
+            of_node(known.leaves, node, good, _used_partners(known, (node,))) for node in open_nodes
+        ]
         chosen = _few_of_a_leaf(known, open_pairs)
         asked += [of_pair(known.leaves, pair, good, known.plan.neighbours) for pair in chosen]
         if turn == 0:
@@ -313,7 +315,7 @@ def _few_of_a_leaf(known: Knowledge, pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _ask_questions(
-    known: Knowledge, asked: Sequence[Asked], paths: Paths, checks: Sequence[sides.Check]
+    known: Knowledge, asked: Sequence[AnyQuestion], paths: Paths, checks: Sequence[sides.Check]
 ) -> Generator[Step, Given, list[Suspect]]:
     """Measure what is asked and answer it; return what is unclear."""
     room = known.rest - known.reserve
@@ -350,7 +352,7 @@ def _ask_questions(
     return unclear
 
 
-def _note_asked(known: Knowledge, asked: Sequence[Asked], fit: Sequence[Asked]) -> None:
+def _note_asked(known: Knowledge, asked: Sequence[AnyQuestion], fit: Sequence[AnyQuestion]) -> None:
     """Note who was asked about, and for whom there was room."""
     fitting_ = {one.members for one in fit}
     shares = {pair: share for share, pair in known.low}
@@ -472,7 +474,7 @@ def _by_part(
 
 
 def _measure_alone(
-    known: Knowledge, asked: Sequence[Asked], values: Mapping[Pair, Sequence[float]], repeats: int
+    known: Knowledge, asked: Sequence[AnyQuestion], values: Mapping[Pair, Sequence[float]], repeats: int
 ) -> single_pairs.SinglePairs:
     return single_pairs.measure_alone(
         known.leaves.layout, known.levels, questions_of(asked), values, known.settings.slow, upper_of(repeats)

@@ -79,10 +79,10 @@ def screen(
     )
     there = len(leaves.of) - len(known.gone)
     if there < 2:
-        return nothing(known, words.too_few_nodes(there, len(leaves.of)))
+        return empty_verdict(known, words.too_few_nodes(there, len(leaves.of)))
     yield from confirmation.sample(known, first)
     if known.seen is None:
-        return nothing(known, words.no_result(there))
+        return empty_verdict(known, words.no_result(there))
     yield from whole_leaves.confirm(known)
     within = yield from whole_leaves.measure_within_groups(known)
     yield from confirmation.suspects(known)
@@ -134,7 +134,7 @@ def sum_up(known: Knowledge) -> ScreeningVerdict:
     )
 
 
-def nothing(known: Knowledge, why: str) -> ScreeningVerdict:
+def empty_verdict(known: Knowledge, why: str) -> ScreeningVerdict:
     """Return the verdict if no pair gave a result, or fewer than two nodes are there: it names and promises nothing."""
     covered = coverage(known.network, known.leaves, known.every(), known.gone)
     steps = tuple(known.steps)

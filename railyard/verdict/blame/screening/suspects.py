@@ -65,10 +65,10 @@ class Route:
     words: str
 
 
-Asked = Question | FarPair
+AnyQuestion = Question | FarPair
 #: Multiples of it are spread evenly over a circle, however many there are.
 _GOLDEN = (5**0.5 - 1) / 2
-_One = TypeVar("_One", bound=Asked)
+_One = TypeVar("_One", bound=AnyQuestion)
 #: With at most this many repeats the best one counts: among thousands of pairs, two of three are disturbed too often.
 FEW_REPEATS = 4
 
@@ -140,7 +140,7 @@ def of_node(leaves: Leaves, node: int, good: Good, used: Set[int] = frozenset())
     return Question((node,), partners)
 
 
-def of_pair(leaves: Leaves, pair: Pair, good: Good, neighbours: int) -> Asked:
+def of_pair(leaves: Leaves, pair: Pair, good: Good, neighbours: int) -> AnyQuestion:
     """Return the question about a pair: across leaves with neighbours of both nodes, else with two good partners."""
     a, b = pair
     start, end = int(leaves.of[a]), int(leaves.of[b])
@@ -152,7 +152,7 @@ def of_pair(leaves: Leaves, pair: Pair, good: Good, neighbours: int) -> Asked:
     return FarPair(Question(pair, (first[0], second[0])), first[1:], second[1:])
 
 
-def questions_of(asked: Iterable[Asked]) -> tuple[Question, ...]:
+def questions_of(asked: Iterable[AnyQuestion]) -> tuple[Question, ...]:
     """Return the questions with two partners each that ``alone.measure_alone`` knows."""
     return tuple(one.question if isinstance(one, FarPair) else one for one in asked)
 
@@ -185,7 +185,7 @@ def fit_rounds(
 
 
 def answer(
-    leaves: Leaves, one: Asked, found: SinglePairs, values: Mapping[Pair, Sequence[float]], sound: Set[int]
+    leaves: Leaves, one: AnyQuestion, found: SinglePairs, values: Mapping[Pair, Sequence[float]], sound: Set[int]
 ) -> tuple[State, tuple[Suspect, ...], tuple[Route, ...]]:
     """Return what became of a question: who is named, cleared or unclear, or the routes that are slow."""
     if isinstance(one, Question):
