@@ -20,8 +20,8 @@ from railyard.provision.replay.index import folder_of, read_index
 from railyard.site.references.load import References
 from railyard.site.site import Site, site_at
 from railyard.verdict import findings
-from railyard.verdict.assess import Assessment
 from railyard.verdict import wording as words
+from railyard.verdict.assess import Assessment
 from railyard.verdict.blame import slow_rails
 from railyard.verdict.blame.suspects import Findings, RailProbe
 from railyard.verdict.rule_model import RULE_NAMES
@@ -89,8 +89,8 @@ OF_OTHER_SITES = ("a healthy run", "one large message is slow", "faster than the
 
 def runs(run: Run, virtual: Site) -> Iterator[tuple[str, Assessment]]:
     """Yield each run with its verdict, then some of them on a system without references, and on one of 100 Gbit/s."""
-    for name, words in RUNS.items():
-        yield name, run(**words)
+    for name, setup in RUNS.items():
+        yield name, run(**setup)
     edr = virtual.system.fabrics["hsn"].model_copy(update={"declared_link": "ib-edr", "kind": "tcp"})
     for of, changes in (
         ("no references", {}),
