@@ -103,12 +103,12 @@ def text_report(
         lost = [*map(one_line, problems), *(one_line(cell_words(cell)) for cell in unrun)]
         parts.append("\n".join(["Problems of the run", *(_fold(line, width, "  ", "    ") for line in lost)]))
     verdict = judge_overall(records, problems, len(unrun), relations)
-    last = (*_blamed(records), f"{verdict.word}: {verdict.sentence}", count_line(records))
+    last = (*_blame(records), f"{verdict.word}: {verdict.sentence}", count_line(records))
     parts.append("\n".join(_fold(line, width, "", "  ") for line in last))
     return "\n\n".join(parts) + "\n"
 
 
-def _blamed(records: Sequence[Record]) -> list[str]:
+def _blame(records: Sequence[Record]) -> list[str]:
     """Return the line that says who is blamed; a rehearsal says it after what was planted."""
     return [] if rehearsals(records) else blame_lines([record for record in records if record.found.state == "fail"])
 
@@ -244,7 +244,7 @@ def markdown(
     lines = [
         f"# {verdict.word}: {_text(', '.join(dict.fromkeys(record.where.system for record in records)) or 'no system')}"
     ]
-    lines += [part for one in _blamed(records) for part in ("", f"{_text(one)}.")]
+    lines += [part for one in _blame(records) for part in ("", f"{_text(one)}.")]
     lines += ["", f"{_text(verdict.sentence)} {count_line(records)}."]
     lines += [f"\n> {_text(sentence)}" for sentence in rehearsals(records)]
     lost = [*problems, *map(cell_words, unrun)]

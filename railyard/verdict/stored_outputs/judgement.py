@@ -79,16 +79,16 @@ class Judgement:
         failure = self.failure
         if failure is None:
             return ""
-        first = self.cause or self._likely or failure.brief or failure.sentence
+        first = self.cause or self._share_with_cause or failure.brief or failure.sentence
         return make_headline((), first, failure.fault)
 
     @property
     def named_cause(self) -> Likeness | None:
         """The cause that the headline says already; None if it says none."""
-        return self.causes[0] if self._likely else None
+        return self.causes[0] if self._share_with_cause else None
 
     @property
-    def _likely(self) -> str:
+    def _share_with_cause(self) -> str:
         """The low value with what it looks like, as a headline; empty if something else says more."""
         failure = self.failure
         return (
