@@ -20,9 +20,11 @@ from railyard.provision.replay.index import folder_of, read_index
 from railyard.site.references.load import References
 from railyard.site.site import Site, site_at
 from railyard.verdict import findings
+from railyard.verdict import wording as words
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame import slow_rails
 from railyard.verdict.blame.suspects import Findings, RailProbe
+from railyard.verdict.rule_model import RULE_NAMES
 from railyard.verdict.stored_outputs.judge import judge
 from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.system_target import of_system
@@ -87,8 +89,8 @@ OF_OTHER_SITES = ("a healthy run", "one large message is slow", "faster than the
 
 def runs(run: Run, virtual: Site) -> Iterator[tuple[str, Assessment]]:
     """Yield each run with its verdict, then some of them on a system without references, and on one of 100 Gbit/s."""
-    for name, words in RUNS.items():
-        yield name, run(**words)
+    for name, setup in RUNS.items():
+        yield name, run(**setup)
     edr = virtual.system.fabrics["hsn"].model_copy(update={"declared_link": "ib-edr", "kind": "tcp"})
     for of, changes in (
         ("no references", {}),
@@ -189,7 +191,11 @@ def _of_runs(virtual: Site) -> Iterator[tuple[str, Iterable[str]]]:
 
 def _lines(found: Assessment) -> Iterator[str]:
     verdict = found.verdict
-    yield f"{verdict.state}: {verdict.line}"
+    name = RULE_NAMES.get(verdict.rule or 0, "")
+    why = words.of_rule(verdict.rule or 0, name, words.with_look_at(verdict.text, verdict.look_at))
+    yield f"{verdict.state}: {why if verdict.fails else verdict.text}"
+    if verdict.fails:
+        yield f"line: {verdict.line}"
     if verdict.measured_text:
         yield f"measured: {verdict.measured_text}"
     yield from (f"suspect: {one.kind}: {one.reason} | {one.brief}" for one in verdict.suspects)

@@ -631,7 +631,10 @@ BOUNDS: tuple[JudgingBound, ...] = (
 
 
 def without_names(text: str) -> str:
-    """Return a sentence without the names of bounds: ``(margin 4.2 %, probe-margin)`` is ``(margin 4.2 %)``."""
+    """Return a sentence without the names of bounds: ``(margin 4.2 %, probe-margin)`` is ``(margin 4.2 %)``.
+
+    Neither has it the file of bounds: ``(railyard/base/bounds.py: gpu-floor-share)`` goes.
+    """
     alone, after = _names()
     return after.sub("", alone.sub("", text))
 
@@ -641,7 +644,7 @@ def _names() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return the patterns of a name in parentheses of its own, and of one after other words."""
     name = f"(?:{'|'.join(re.escape(bound.name) for bound in BOUNDS)})"
     several = f"(?:the larger of )?{name}(?: and {name})?"
-    return re.compile(rf" \({several}\)"), re.compile(rf", {several}(?=[),;]|$)")
+    return re.compile(rf" \((?:railyard/base/bounds\.py: )?{several}\)"), re.compile(rf", {several}(?=[),;]|$)")
 
 
 def document() -> str:

@@ -346,7 +346,9 @@ def _verdict(case: Case, run: Run, inputs: Inputs, tables: list[Table]) -> tuple
     judged = verdict.judge(inputs)
     guesses: tuple[str, ...] = ()
     if judged.state == "fail" and (judged.rule in (3, 5) or inputs.job.rails_unlike is not None) and tables:
-        guesses = _looks_like(case, run, inputs, tables[0])
+        # A port that is known to be slow says more than the curve of several rails (see findings).
+        is_known = bool(inputs.suspects) and len(case.launch.meant) > 1
+        guesses = () if is_known else _looks_like(case, run, inputs, tables[0])
         judged = judged.with_remarks(*guesses)
     if inputs.replayed is not None:
         return judged.with_remarks(inputs.replayed), guesses

@@ -35,7 +35,7 @@ def with_suspects(assessment: Assessment, findings: Findings) -> Assessment:
     said = replace(
         judged,
         suspects=verdict.suspects_of(inputs),
-        remarks=(findings.sentence, *_without_guesses(judged.remarks, assessment, findings)),
+        remarks=(findings.sentence, *_without_guesses(judged.remarks, assessment, findings.suspects)),
         # A run that hung counts as a set-up fault only until a rail is found that passes nothing when measured alone.
         fault=findings.fault or ("fabric" if findings.suspects else judged.fault),
         look_at=findings.look_at or _next(findings) or judged.look_at,
@@ -43,14 +43,19 @@ def with_suspects(assessment: Assessment, findings: Findings) -> Assessment:
     return replace(assessment, inputs=inputs, path=path, verdict=said)
 
 
-def _without_guesses(remarks: tuple[str, ...], assessment: Assessment, findings: Findings) -> tuple[str, ...]:
+def _without_guesses(remarks: tuple[str, ...], assessment: Assessment, suspects: Sequence[Suspect]) -> tuple[str, ...]:
     """Return the remarks without what a curve over several rails looks like, once one of these is known to be slow.
 
     The curve is of all rails together, so one slow rail of two looks like an idle one, or like fewer lanes of each.
     """
-    if not findings.suspects or len(assessment.case.launch.meant) < 2:
+    if not suspects or len(assessment.case.launch.meant) < 2:
         return remarks
     return tuple(one for one in remarks if one not in assessment.guesses)
+
+
+def _without_guesses_of(assessment: Assessment, suspects: Sequence[Suspect]) -> Verdict:
+    """Return the verdict without such guesses."""
+    return replace(assessment.verdict, remarks=_without_guesses(assessment.verdict.remarks, assessment, suspects))
 
 
 def _next(findings: Findings) -> str | None:
@@ -107,7 +112,7 @@ def with_bad_path(assessment: Assessment, findings: Findings) -> Assessment:
     )
     # A suspect that was slow by chance is cleared: this explains it.
     inputs = replace(assessment.inputs, path=path, suspects=())
-    said = assessment.verdict.judge_again(inputs)
+    said = _without_guesses_of(assessment, rails).judge_again(inputs)
     return replace(assessment, inputs=inputs, path=path, verdict=said)
 
 
@@ -223,7 +228,7 @@ def with_slow_way(assessment: Assessment, findings: Findings) -> Assessment:
         suspects=findings.suspects,
     )
     inputs = replace(assessment.inputs, path=path)
-    said = assessment.verdict.judge_again(inputs)
+    said = _without_guesses_of(assessment, findings.suspects).judge_again(inputs)
     return replace(assessment, inputs=inputs, path=path, verdict=said)
 
 

@@ -10,8 +10,9 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from railyard.base.bounds import without_names
 from railyard.results.record.form import FaultClass, State, Suspect
-from railyard.results.record.headline import make_headline, repeats
+from railyard.results.record.headline import describe_finding, make_headline, repeats
 from railyard.verdict import run_rules
 from railyard.verdict import wording as words
 from railyard.verdict.reference_rule import reference, worst_ratio
@@ -101,15 +102,24 @@ class Verdict:
 
     @property
     def line(self) -> str:
-        """The text as a line of its own: its headline, the rule that decided, the text, and what to look at next."""
-        return self.why if not self.fails or repeats(self.headline, self.text) else f"{self.headline}. {self.why}"
+        """A failure as a line of its own, without names of references and bounds; only the text if nothing failed.
 
-    @property
-    def why(self) -> str:
-        """The rule that decided, the text, and what to look at next; only the text if nothing failed."""
+        It has the headline, what was measured with its bound, and what to look at next.
+        """
         if not self.fails:
             return self.text
-        return words.of_rule(self.rule or 0, RULE_NAMES[self.rule or 0], words.with_look_at(self.text, self.look_at))
+        measured = self.measured_text if self.miss is None else self.miss.words
+        if not measured and repeats(self.headline, self.sentence):
+            return words.with_look_at(without_names(self.sentence), self.look_at)
+        found = describe_finding(self.headline, self.sentence, measured)
+        parts = (self.headline, f"{found}{self._expectation}" if measured else found)
+        return words.with_look_at("; ".join(filter(None, parts)), self.look_at)
+
+    @property
+    def _expectation(self) -> str:
+        """What the sentence says of an expected failure after the rule's own; empty if it says nothing of one."""
+        own = "" if self._failure is None else self._failure.sentence
+        return self.sentence.removeprefix(own) if own else ""
 
     def is_decided_by(self, rule: RuleResult) -> bool:
         """Return whether this rule is the one that failed, so that the sentence is its own."""

@@ -53,10 +53,10 @@ def test_reframe_by_hand_reaches_the_same_verdicts(site: VirtualSite) -> None:
         "ImbUniband %rails=1 @virtual:eth+mpich": ("pass", None, None),
     }
     assert [suspects(record) for record in plain.records] == [suspects(record) for record in front.records]
-    # ReFrame's own failure info has the sentence, with its rule and what to look at.
+    # ReFrame's own failure info has the headline and what to look at.
     assert (
-        "Reason: sanity error: rule 1 (complete): rail hsn1 of vn2 has no carrier: the cable is unplugged or the other "
-        "end is down; look at cable, port and driver of hsn1 of vn2"
+        "Reason: sanity error: Rail hsn1 of vn2 has no carrier: the cable is unplugged or the other end is down; "
+        "look at cable, port and driver of hsn1 of vn2"
     ) in plain.said
     assert (
         "Ran 3/3 test case(s) from 2 check(s) (1 failure(s), 0 expected failure(s), 0 skipped, 0 aborted)" in plain.out

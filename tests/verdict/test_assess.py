@@ -648,9 +648,8 @@ def test_probes_that_blame_nobody_are_said_too(assessed: Assess) -> None:
     clear = f"none of 6 probes was slow: {NOBODY_BLAMED}"
     found = with_suspects(slow, Findings((), clear))
     assert found.verdict.suspects == ()
-    assert found.verdict.line.endswith(
-        f"{CROSSED}; {clear}; look at {look_at_rails(['hsn0'], ['vn1', 'vn2'], False, False)}"
-    )
+    assert found.verdict.text.endswith(f"{CROSSED}; {clear}")
+    assert found.verdict.look_at == look_at_rails(["hsn0"], ["vn1", "vn2"], False, False)
 
 
 def test_remarks_stand_behind_what_the_probes_found(assessed: Assess) -> None:

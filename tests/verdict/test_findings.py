@@ -186,10 +186,8 @@ def test_a_low_run_whose_processes_starved_is_disturbed_and_blames_nobody(assess
     assert (verdict.state, verdict.rule, verdict.fault, verdict.suspects) == ("disturbed", 5, "disturbed", ())
     assert verdict.fails
     assert verdict.sentence == low.verdict.sentence
-    assert verdict.why == (
-        f"rule 5 (reference): {low.verdict.sentence}; {NOBODY_BLAMED}; {blame_words.say_starved(0.12)}; look at "
-        f"{blame_words.look_at_host()}"
-    )
+    assert verdict.text == f"{low.verdict.sentence}; {NOBODY_BLAMED}; {blame_words.say_starved(0.12)}"
+    assert verdict.look_at == blame_words.look_at_host()
     assert found.starved == 0.12
     assert verdict.disturbed_by == blame_words.say_starved(0.12)
     assert verdict.headline != low.verdict.headline

@@ -44,41 +44,41 @@ def judge(imaged: Site, virtual: Site, libmpi: str = LIBMPI, libucp: str = LIBUC
 
 def test_libraries_of_the_image_pass(imaged: Site, virtual: Site) -> None:
     found = judge(imaged, virtual, libmpi="/opt/mpi/lib/libmpi.so.12.3")
-    assert found.verdict.state == "pass", found.verdict.line
-    assert "not proven" not in found.verdict.line
+    assert found.verdict.state == "pass", found.verdict.text
+    assert "not proven" not in found.verdict.text
 
 
 def test_another_libmpi_inside_fails(imaged: Site, virtual: Site) -> None:
     found = judge(imaged, virtual, linked="\tlibmpi.so.12 => /usr/lib/libmpi.so.12 (0x00007f)\n")
     assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
     sentence = stack_words.other_folder("imb/Uniband", "/usr/lib/libmpi.so.12", ["libmpi.so.12"], "/opt/mpi")
-    assert sentence in found.verdict.line
+    assert sentence in found.verdict.text
 
 
 def test_another_ucx_than_the_images_fails(imaged: Site, virtual: Site) -> None:
     """The prefix has its own copy inside. On this host there is no such folder, and nothing would be proven."""
     found = judge(imaged, virtual, libucp="/lib/libucp.so.0")
     assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
-    assert "IMB-MPI1 on vn1 loaded /lib/libucp.so.0, expected UCX of /opt/mpi" in found.verdict.line
+    assert "IMB-MPI1 on vn1 loaded /lib/libucp.so.0, expected UCX of /opt/mpi" in found.verdict.text
 
 
 def test_a_run_that_did_not_look_inside_fails(imaged: Site, virtual: Site) -> None:
     found = judge(imaged, virtual, linked="", image=replace(SEEN, files=None))
     assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
-    assert program.unknown_linkage("imb/Uniband", "") in found.verdict.line
+    assert program.unknown_linkage("imb/Uniband", "") in found.verdict.text
 
 
 def test_nodes_with_different_images_fail(imaged: Site, virtual: Site) -> None:
     found = judge(imaged, virtual, image=replace(SEEN, nodes=(NodeImage("vn1", 9, 1, 7), NodeImage("vn2", 7, 1, 7))))
     assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
-    assert program.other_image("/images/mpi.sif", ("vn1", 9), ("vn2", 7)) in found.verdict.line
+    assert program.other_image("/images/mpi.sif", ("vn1", 9), ("vn2", 7)) in found.verdict.text
 
 
 def test_a_node_that_shows_nothing_of_a_process_inside_is_named(imaged: Site, virtual: Site) -> None:
     launch = launch_of(imaged, "mpich", ("hsn0",), nodes=("vn1", "vn2"))
     silent = tuple(RankEnvironment(node, "IMB-MPI1", dict(planned_variables(launch))) for node in launch.nodes)
     found = judge(imaged, virtual, environment=silent)
-    assert program.libraries_unread(["vn1", "vn2"]) in found.verdict.line
+    assert program.libraries_unread(["vn1", "vn2"]) in found.verdict.text
 
 
 def started(imaged: Site, launcher: str, kind: str = "apptainer", **changes: Any) -> Launch:

@@ -11,6 +11,7 @@ from railyard.job.node_facts import NodeFacts
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
 from railyard.verdict.run_setup import why_unlike
+from tests.made.judged import healthy_rates
 
 Assess = Callable[..., Assessment]
 NETWORKS = {"hsn0": "10.98.1.0/24", "hsn1": "10.98.2.0/24"}
@@ -248,3 +249,16 @@ def test_rates_and_slots_as_good_as_the_files_fail_nothing(
     )
     found = assessed(site=of_edr(virtual), stack="openmpi", facts=facts).verdict
     assert "expected" not in found.sentence and found.suspects == ()
+
+
+@pytest.mark.parametrize(("rails", "is_guessed"), [(1, True), (2, False)])
+def test_what_a_curve_of_several_rails_looks_like_is_not_said_of_a_port_that_says_its_rate(
+    assessed: Assess, virtual: Site, rails: int, is_guessed: bool
+) -> None:
+    site = of_edr(virtual)
+    site = replace(site, system=site.system.model_copy(update={"provider": "nodes"}))
+    facts = (fact("vn1", hsn0=TRAINED, hsn1=TRAINED), fact("vn2", hsn0={**TRAINED, "rate": "25 Gb/sec"}, hsn1=TRAINED))
+    rates = {size: min(size / 3.0, rails * 3000.0) for size in healthy_rates("hsn", rails)}
+    found = assessed(site=site, stack="openmpi", rails=rails, rates=rates, facts=facts).verdict
+    assert (found.rule, [(one.node, one.rail) for one in found.suspects]) == (1, [("vn2", "hsn0")])
+    assert any(remark.startswith("looks like ") for remark in found.remarks) is is_guessed

@@ -139,20 +139,37 @@ def test_a_reference_that_holds_is_no_pass_of_two_rails_where_one_was_used() -> 
     assert judge(replace(HEALTHY, path=path)).remarks == (remark,)
 
 
-def test_the_sentence_is_bare_and_the_line_has_rule_and_next_look() -> None:
+def test_the_sentence_is_bare_and_the_line_has_the_next_look() -> None:
     verdict = judge(with_job(exit_code=3))
     assert verdict.sentence == say_exited(3, "")
     assert verdict.look_at == look_at_outputs()
-    assert verdict.line == f"rule 1 (complete): {verdict.sentence}; look at {verdict.look_at}"
-    assert replace(verdict, look_at=None).line == f"rule 1 (complete): {verdict.sentence}"
+    assert verdict.line == f"{verdict.sentence}; look at {verdict.look_at}"
+    assert replace(verdict, look_at=None).line == verdict.sentence
 
 
-def test_remarks_are_kept_apart_and_stand_between_the_sentence_and_the_next_look() -> None:
+def test_the_line_has_headline_measurement_and_next_look_without_names() -> None:
+    verdict = judge(with_metric(bandwidth(0.8, 2.5, 45.5, 4.8)))
+    reason = "hsn1 of vn2 is slow (margin 3.0 %, probe-margin)"
+    suspect = Suspect("rail", reason, "vn2", "hsn1", brief="is slow: 4.8 MB/s")
+    blamed = replace(verdict, suspects=(suspect,)).with_remarks(reason)
+    assert verdict.miss is not None and "hsn-uni-1" in blamed.text
+    assert blamed.line == (
+        f"Rail hsn1 of vn2 is slow: 4.8 MB/s; measured: {verdict.miss.words}; look at {verdict.look_at}"
+    )
+
+
+def test_the_line_says_once_what_its_headline_shortens() -> None:
+    verdict = judge(with_job(exit_code=137))
+    assert verdict.line == f"{verdict.sentence}; look at {verdict.look_at}"
+    assert "(ended by signal 9)" in verdict.line
+
+
+def test_remarks_are_kept_apart_and_stand_after_the_sentence_in_the_text_alone() -> None:
     verdict = judge(with_job(exit_code=3)).with_remarks("3 of 4 nodes").with_remarks("MTU 1024", "looks like TCP")
     assert verdict.sentence == say_exited(3, "")
     assert verdict.remarks == ("3 of 4 nodes", "MTU 1024", "looks like TCP")
     assert verdict.text == f"{verdict.sentence}; 3 of 4 nodes; MTU 1024; looks like TCP"
-    assert verdict.line == f"rule 1 (complete): {verdict.text}; look at {verdict.look_at}"
+    assert verdict.line == f"{verdict.sentence}; look at {verdict.look_at}"
 
 
 def test_the_line_of_what_did_not_fail_is_its_sentence() -> None:
@@ -582,7 +599,7 @@ def test_the_smallest_size_decides_about_a_message_rate(bounded: tuple[int | Non
     verdict = judge(replace(HEALTHY, metrics=(*HEALTHY.metrics, rate)))
     assert verdict.state == state
     end = reference_words.open_end("message_rate", 1, is_largest=False)
-    assert (end in verdict.line) == (state == "fail")
+    assert (end in verdict.text) == (state == "fail")
 
 
 @pytest.mark.parametrize(("latency_us", "state"), [(0.39, "fail"), (0.4, "pass"), (0.61, "pass")])
@@ -680,7 +697,6 @@ def test_rule_5_names_value_unit_bound_source_rail_and_node() -> None:
         f"{broken('below', 4.8, 47.0, 'hsn-uni-1 (class: shaped rate)', 4 * M)}{CROSSED}",
         look_at_rails(["hsn0"], ["vn1", "vn2"], False, False),
     )
-    assert verdict.why == f"rule 5 (reference): {verdict.text}; look at {verdict.look_at}"
 
 
 @pytest.mark.parametrize(

@@ -167,8 +167,25 @@ def command(**options: Any) -> int:
     if given.as_json:
         click.echo(json.dumps(as_json(name, against, judgements), indent=1))
     else:
-        say(text(name, against, judgements, why=given.why))
+        say(text(name, against, judgements, why=given.why, command=_ask_why(given)))
     return 0 if all(judgement.is_pass for judgement in judgements) else 1
+
+
+def _ask_why(given: _Options) -> str:
+    """Return the command again with --why; empty if it was given, or if standard input is read already."""
+    import shlex
+
+    from railyard.base.files import STANDARD_INPUT
+
+    if given.why or given.file == STANDARD_INPUT:
+        return ""
+    context = click.get_current_context()
+    words = ["railyard", "judge", given.file]
+    for option in context.command.params:
+        value = context.params.get(option.name or "")
+        if isinstance(option, click.Option) and value != option.default and value not in (None, False):
+            words += [option.opts[0]] if option.is_flag else [option.opts[0], str(value)]
+    return shlex.join([*words, "--why"])
 
 
 def _judge_each_file(given: _Options, of: "TransportClass | None", target: "Target | None") -> int:

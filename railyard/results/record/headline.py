@@ -45,12 +45,12 @@ def _brief_of_old(verdict: VerdictRecord) -> str:
 def describe_finding(first: str, sentence: str, measured: str) -> str:
     """Return the line below the headline ``first``: what was measured or found, without names of references and bounds.
 
-    Empty if the sentence says no more than the headline.
+    Empty if the headline has the whole sentence.
     """
     if measured:
         return f"measured: {one_line(measured)}"
     sentence = one_line(sentence)
-    return "" if sentence.lower() == first.lower() else f"found: {without_names(sentence)}"
+    return "" if sentence.lower() in first.lower() else f"found: {without_names(sentence)}"
 
 
 def make_headline(suspects: Sequence[Suspect], brief: str, fault: FaultClass | None) -> str:
@@ -81,8 +81,12 @@ def _of_parts(suspects: Sequence[Suspect]) -> str:
 
 
 def repeats(headline: str, text: str) -> bool:
-    """Return whether a headline has only the first words of this text: then the text needs no headline before it."""
-    return text.lower().startswith(headline.rstrip('…"').lower())
+    """Return whether a headline has only the first words of this text: then the text needs no headline before it.
+
+    The headline may leave out what is in parentheses.
+    """
+    first = headline.rstrip('…"').lower()
+    return any(said.lower().startswith(first) for said in (text, _PARENTHESIS.sub("", text)))
 
 
 def shorten(text: str, most: int = MOST, *, at_clauses: bool = True) -> str:

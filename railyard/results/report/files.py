@@ -25,9 +25,9 @@ from railyard.results.report.html import html_report
 from railyard.results.report.overview import FILE_NAME as MATRIX_FILE_NAME
 from railyard.results.report.overview import cell_words, matrices, read_cells
 from railyard.results.report.spread import OverTime, are_repeats, histories
-from railyard.results.report.summary import counts, judge_overall, key_figure, row, suspect_words
+from railyard.results.report.summary import counts, judge_overall, key_figure, row
 from railyard.results.report.svg import EarlierMedian
-from railyard.results.report.terminal import markdown, text_report
+from railyard.results.report.terminal import failure_lines, markdown, text_report
 from railyard.results.report.text import STATE_WORDS
 from railyard.results.run_folder import (
     COSTS_FILE_NAME,
@@ -45,8 +45,6 @@ from railyard.site.matrix import Cell
 # If a test failed before the benchmark could show anything (rule 1, or no rule at all), and the cause is the set-up or
 # the scheduler, this is an error of the test, not a failure of the fabric.
 _ERROR_CLASSES = ("set-up", "scheduler")
-#: At most this many: a runner that shows them for each test becomes stuck on thousands of lines.
-_MOST_SUSPECTS = 50
 
 
 def junit(
@@ -123,7 +121,11 @@ def _case(suite: ElementTree.Element, record: Record) -> None:
     if record.fails:
         kind = record.found.verdict.class_ or f"rule {record.found.verdict.rule}"
         _outcome(
-            case, "error" if _is_error(record) else "failure", headline(record.found.verdict), kind, _evidence(record)
+            case,
+            "error" if _is_error(record) else "failure",
+            headline(record.found.verdict),
+            kind,
+            clean("\n".join(failure_lines(record))),
         )
     elif record.found.state != "pass":
         message = f"{STATE_WORDS[record.found.state]}: {record.found.verdict.text}"
@@ -151,20 +153,6 @@ def _properties(record: Record) -> dict[str, str]:
         found[figure.name] = f"{cells.peak} {cells.unit}"
     found |= {"percent_of_reference": cells.percent_of_reference, "percent_of_limit": cells.percent_of_limit}
     return found | {"split_percent": cells.split}
-
-
-def _evidence(record: Record) -> str:
-    """Return the lines under a failure: headline, whole sentence, the suspects, and what to look at next."""
-    verdict = record.found.verdict
-    lines = [
-        headline(verdict),
-        verdict.text,
-        *(f"suspect: {suspect_words(suspect)}" for suspect in verdict.suspects[:_MOST_SUSPECTS]),
-    ]
-    more = len(verdict.suspects) - _MOST_SUSPECTS
-    lines += [f"{more} more suspects are in the record"] if more > 0 else []
-    lines += [f"next: {verdict.next}"] if verdict.next else []
-    return clean("\n".join(lines))
 
 
 def _outcome(case: ElementTree.Element, tag: str, message: str, kind: str | None = None, text: str = "") -> None:

@@ -191,6 +191,7 @@ def html_report(
     unrun = [cell for _, table in tables for cell in table.unrun]
     replayed = sum(record.made.replayed is not None for record in ran)
     style = "".join(packaged_text(f"results/report/{name}.css") for name in ("report", "leaf_map"))
+    blamed = causes(shown)
     page: str = _template().render(
         style=Markup(style),
         policy=content_policy(style),
@@ -202,7 +203,8 @@ def html_report(
         all_replayed=replayed == len(ran) > 0,
         overall=judge_overall(shown, problems, len(unrun), relations),
         fabrics=fabric_numbers(shown),
-        causes=causes(shown),
+        causes=blamed,
+        cause_of={f"test-{index + 1}": cause for cause in blamed for index in cause.indices},
         records=len(records),
         earlier_failures=_earlier_failures(kept),
         over_time=over_time,

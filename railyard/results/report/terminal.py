@@ -29,7 +29,6 @@ from railyard.results.report.summary import (
     rehearsals,
     row,
     suspect_part,
-    suspect_words,
 )
 from railyard.results.run_folder import CostRecord, RelationRecord
 from railyard.site.matrix import Cell
@@ -58,6 +57,8 @@ _REST: tuple[tuple[State, str], ...] = (
     ("not-tested", "Not tested"),
 )
 _MOST_NAMED = 4
+#: At most this many of one failure: more lines than that nobody reads, and the record has them all.
+_MOST_SUSPECTS = 50
 
 
 def text_report(
@@ -102,11 +103,14 @@ def text_report(
         lost = [*map(one_line, problems), *(one_line(cell_words(cell)) for cell in unrun)]
         parts.append("\n".join(["Problems of the run", *(_fold(line, width, "  ", "    ") for line in lost)]))
     verdict = judge_overall(records, problems, len(unrun), relations)
-    # A rehearsal says it after what was planted.
-    who = [] if rehearsals(records) else blame_lines([record for record in records if record.found.state == "fail"])
-    last = (*who, f"{verdict.word}: {verdict.sentence}", count_line(records))
+    last = (*_blame(records), f"{verdict.word}: {verdict.sentence}", count_line(records))
     parts.append("\n".join(_fold(line, width, "", "  ") for line in last))
     return "\n\n".join(parts) + "\n"
+
+
+def _blame(records: Sequence[Record]) -> list[str]:
+    """Return the line that says who is blamed; a rehearsal says it after what was planted."""
+    return [] if rehearsals(records) else blame_lines([record for record in records if record.found.state == "fail"])
 
 
 def verdict_table(records: Sequence[Record], *, width: int = 100, colour: bool = False) -> str:
@@ -134,16 +138,18 @@ def failures(records: Sequence[Record], heading: str = "Failures", *, width: int
     lines = [heading]
     for number, record in enumerate(records, start=1):
         lines.append(_fold(f"{number}. {one_line(record.test.case)}", width, "", "   "))
-        lines += [_fold(line, width, "   ", "     ") for line in _failure(record, why)]
+        lines += [_fold(line, width, "   ", "     ") for line in failure_lines(record, why)]
     return "\n".join(lines)
 
 
-def _failure(record: Record, why: bool) -> list[str]:
-    """Return the lines about one failure, its headline first."""
+def failure_lines(record: Record, why: bool = False) -> list[str]:
+    """Return the lines about one failure, its headline first; those of a small table begin with blanks."""
     verdict = record.found.verdict
     first = headline(verdict)
     lines = [first, *filter(None, [describe_finding(first, verdict.sentence, verdict.measured)])]
-    lines += [line for one in verdict.suspects for line in _suspect(one, first)]
+    lines += [line for one in verdict.suspects[:_MOST_SUSPECTS] for line in _suspect(one, first, verdict.suspects)]
+    more = len(verdict.suspects) - _MOST_SUSPECTS
+    lines += [f"{more} more suspects are in the record"] if more > 0 else []
     reasons = [one_line(one.reason) for one in verdict.suspects]
     said = {"", first.lower(), *map(str.lower, reasons)}
     others = [drop_clauses(one_line(remark), reasons) for remark in verdict.remarks]
@@ -154,16 +160,18 @@ def _failure(record: Record, why: bool) -> list[str]:
     return [*lines, *([f"why: {_rule(record)}: {one_line(verdict.text)}"] if why else [])]
 
 
-def _suspect(suspect: Suspect, first: str) -> list[str]:
-    """Return the lines about a suspect: a small table of what was measured, or else its reason.
+def _suspect(suspect: Suspect, first: str, suspects: Sequence[Suspect]) -> list[str]:
+    """Return the lines about one of the suspects: a small table of what was measured, or else its reason.
 
-    The headline ``first`` is not said again.
+    The headline ``first`` is not said again; one that names only some of several suspects leaves the others' names.
     """
     part, reason = suspect_part(suspect), one_line(suspect.reason)
-    if not suspect.evidence:
-        return [] if reason in first else [f"suspect: {part}: {without_names(reason)}"]
     named = [] if part.lower() in first.lower() else [f"suspect: {part}"]
-    return [*named, *evidence_lines(suspect)]
+    if suspect.evidence:
+        return [*named, *evidence_lines(suspect)]
+    if reason in first:
+        return named if len(suspects) > 1 else []
+    return [f"suspect: {part}: {without_names(reason)}"]
 
 
 def _rule(record: Record) -> str:
@@ -218,7 +226,6 @@ _MARKDOWN_HEADS = (
     *("% of reference", "% of limit", "split over rails, %", "verdict"),
 )
 _MARKDOWN_RIGHT = ("peak", "% of reference", "% of limit", "split over rails, %", "rails")
-_MOST_SUSPECTS = 50
 #: Characters with a meaning in Markdown, or in HTML inside it.
 _SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]<>|#~"})
 
@@ -237,6 +244,7 @@ def markdown(
     lines = [
         f"# {verdict.word}: {_text(', '.join(dict.fromkeys(record.where.system for record in records)) or 'no system')}"
     ]
+    lines += [part for one in _blame(records) for part in ("", f"{_text(one)}.")]
     lines += ["", f"{_text(verdict.sentence)} {count_line(records)}."]
     lines += [f"\n> {_text(sentence)}" for sentence in rehearsals(records)]
     lost = [*problems, *map(cell_words, unrun)]
@@ -264,18 +272,9 @@ def _section(heading: str, lines: Iterable[str]) -> list[str]:
 def _failures(records: Sequence[Record], state: State) -> Iterator[str]:
     for record in records:
         if record.found.state == state:
-            verdict = record.found.verdict
-            first = headline(verdict)
+            first, *lines = failure_lines(record)
             yield f"- **{_text(record.test.case)}**: {_text(first)}"
-            if found := describe_finding(first, verdict.sentence, verdict.measured):
-                yield f"  - {_text(found)}"
-            suspects = verdict.suspects
-            shown = (without_names(suspect_words(suspect)) for suspect in suspects[:_MOST_SUSPECTS])
-            yield from (f"  - suspect: {_text(words)}" for words in shown)
-            if len(suspects) > _MOST_SUSPECTS:
-                yield f"  - {len(suspects) - _MOST_SUSPECTS} more suspects are in the record"
-            if verdict.next:
-                yield f"  - look at: {_text(verdict.next)}"
+            yield from (f"{'    ' if line.startswith(' ') else '  '}- {_text(line)}" for line in lines)
 
 
 def _matrix(table: Matrix) -> Sequence[str]:

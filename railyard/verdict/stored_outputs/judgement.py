@@ -15,7 +15,7 @@ from railyard.verdict.rule_model import RuleResult
 from railyard.verdict.wording import Miss
 from railyard.verdict.wording import not_judged as say_not_judged
 from railyard.verdict.wording import stored_outputs as words
-from railyard.verdict.wording.causes import with_first_cause
+from railyard.verdict.wording.causes import say_evidence, with_first_cause
 from railyard.verdict.wording.reference import brief_share
 
 if TYPE_CHECKING:
@@ -79,8 +79,21 @@ class Judgement:
         failure = self.failure
         if failure is None:
             return ""
-        likely = "" if self.cause or failure.miss is None else _with_likeness(failure.miss, self.causes)
-        return make_headline((), self.cause or likely or failure.brief or failure.sentence, failure.fault)
+        first = self.cause or self._share_with_cause or failure.brief or failure.sentence
+        return make_headline((), first, failure.fault)
+
+    @property
+    def named_cause(self) -> Likeness | None:
+        """The cause that the headline says already; None if it says none."""
+        return self.causes[0] if self._share_with_cause else None
+
+    @property
+    def _share_with_cause(self) -> str:
+        """The low value with what it looks like, as a headline; empty if something else says more."""
+        failure = self.failure
+        return (
+            "" if self.cause or failure is None or failure.miss is None else _with_likeness(failure.miss, self.causes)
+        )
 
     @property
     def is_pass(self) -> bool:
@@ -102,18 +115,23 @@ def _with_likeness(miss: Miss, causes: Sequence[Likeness]) -> str:
     return text if len(text) <= MOST else ""
 
 
-def text(name: str, target: "Target | GpuTarget", judgements: Sequence[Judgement], *, why: bool = False) -> str:
+def text(
+    name: str, target: "Target | GpuTarget", judgements: Sequence[Judgement], *, why: bool = False, command: str = ""
+) -> str:
     """Return the judgements as lines: one block each, then the verdict of the whole output.
 
-    ``why``: a failure has the whole sentence of its rule, with the names of references and bounds.
+    ``why``: a failure has the whole sentence of its rule, with the names of references and bounds. ``command``: what
+    to type next if it fails, empty for nothing.
     """
     lines = [words.compared_with(name, target.description)]
     for judgement in judgements:
         lines += ["", _title(judgement), *(f"  {line}" for line in _verdict(judgement, why))]
         lines += [f"  {_curve(curve)}" for curve in judgement.curves]
-        lines += [f"  {cause.sentence}" for cause in judgement.causes]
-        lines += [f"  {remark}" for remark in judgement.remarks]
-    return "\n".join([*lines, "", words.say_not_judged_here(), _last(judgements)])
+        lines += [f"  {cause.sentence}" for cause in judgement.causes if cause != judgement.named_cause]
+        is_short = judgement.state == "fail" and not why
+        lines += [f"  {without_names(remark) if is_short else remark}" for remark in judgement.remarks]
+    next_ = [f"type next: {command}"] if command and state_of(judgements) == "fail" else []
+    return "\n".join([*lines, "", words.say_not_judged_here(), *next_, _last(judgements)])
 
 
 def _verdict(judgement: Judgement, why: bool) -> list[str]:
@@ -127,6 +145,8 @@ def _verdict(judgement: Judgement, why: bool) -> list[str]:
     # A sentence that is its own headline stays as it is, so that a search for its words finds them.
     first = judgement.headline if found else without_names(failure.sentence)
     lines = [f"{word}  {first}", *([found] if found else [])]
+    if judgement.named_cause is not None:
+        lines.append(say_evidence(judgement.named_cause.looks))
     lines += [words.look_at(failure.look_at)] if failure.look_at else []
     return [*lines, *([f"why: {judgement.sentence}"] if why else [])]
 

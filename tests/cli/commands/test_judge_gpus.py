@@ -42,6 +42,17 @@ def test_a_healthy_output_passes_by_its_nodes(tmp_path: Path, capsys: pytest.Cap
     assert said.endswith("\npass: 1 benchmark\n")
 
 
+def test_a_failure_names_its_bound_under_why_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    low = output("all_reduce", curve(85))
+    assert judge(tmp_path, low, *NDR) == 1
+    said = capsys.readouterr().out
+    assert "\n  FAIL  Busbw is " in said and "bounds.py" not in said and "gpu-floor-share" not in said
+    again = f"type next: railyard judge {tmp_path}/nccl.log --nodes-have {NDR[1]} --why"
+    assert said.splitlines()[-2:] == [again, "fail: 1 benchmark"]
+    assert judge(tmp_path, low, *NDR, "--why") == 1
+    assert "(railyard/base/bounds.py: gpu-floor-share)" in capsys.readouterr().out
+
+
 def test_by_its_class_and_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert judge(tmp_path, TWELVE, "--class", "h100-8xndr400", "--json") == 0
     said = json.loads(capsys.readouterr().out)

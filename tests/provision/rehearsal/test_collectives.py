@@ -62,7 +62,7 @@ OVER = {"NCCL_P2P_DISABLE": "1", "NCCL_SHM_DISABLE": "1"}
 )
 def test_a_healthy_collective_is_sound_possible_and_proven(bed: Bed, collective: str) -> None:
     found = run(bed, f"nccl/{collective}_perf")
-    assert found.verdict.state == "report-only", found.verdict.line
+    assert found.verdict.state == "report-only", found.verdict.text
     assert [rule.state for rule in found.verdict.rules] == ["pass", "pass", "pass", "pass", "not-judged"]
 
 
@@ -77,7 +77,7 @@ def test_a_healthy_collective_is_sound_possible_and_proven(bed: Bed, collective:
 )
 def test_each_part_of_a_system_is_rehearsed_by_what_it_is_told(bed: Bed, part: str, changes: dict[str, Any]) -> None:
     found = run(bed, f"nccl/all_reduce_perf/{part}", **changes)
-    assert found.verdict.state == "report-only", found.verdict.line
+    assert found.verdict.state == "report-only", found.verdict.text
     assert found.path.state == "proven"
 
 

@@ -60,7 +60,7 @@ def run(bed: Bed, **variables: str) -> Assessment:
 
 def test_a_healthy_collective_goes_over_the_plugin_and_is_proven(over_slingshot: Bed) -> None:
     found = run(over_slingshot)
-    assert (found.verdict.state, found.path.state) == ("report-only", "proven"), found.verdict.line
+    assert (found.verdict.state, found.path.state) == ("report-only", "proven"), found.verdict.text
 
 
 def test_a_library_that_takes_sockets_in_its_place_is_named_with_what_to_look_at(over_slingshot: Bed) -> None:

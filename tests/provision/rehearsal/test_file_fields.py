@@ -137,5 +137,5 @@ def test_a_healthy_run_obeys_the_field_of_the_gpus(bed: Bed) -> None:
     assert gpus is not None
     for key, nodes in (("nccl/all_reduce_perf", bed.trees), ("nccl/all_reduce_perf/one-node", ["n8"])):
         found = run(bed, key, nodes=tuple(nodes), per_node=gpus.per_node)
-        assert found.verdict.state == "report-only", f"{key}: {found.verdict.line}"
+        assert found.verdict.state == "report-only", f"{key}: {found.verdict.text}"
         assert {rule.state for rule in found.verdict.rules} <= {"pass", "not-judged"}, key

@@ -1,10 +1,11 @@
 """JUnit XML: it is valid, and only a pass is reported as a pass."""
 
+import dataclasses
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from railyard.results.record.form import Record
+from railyard.results.record.form import Record, Suspect
 from railyard.results.report.files import junit
 from railyard.site.matrix import Cell
 from railyard.site.test_id import TestId
@@ -46,8 +47,8 @@ def test_a_failure_has_its_sentence_suspects_and_next_look(faulty_run: list[Reco
     headline = "Rail hsn1 of vn2: it moved 4.9 MB/s while hsn0 moved 47.8 MB/s"
     assert (failure.get("message"), failure.get("type")) == (headline, "fabric")
     assert failure.text == (
-        f"{headline}\n{sentence}\nsuspect: rail hsn1 of vn2: it moved 4.9 MB/s while hsn0 moved 47.8 MB/s\n"
-        "next: the rate of hsn1 on vn2: railyard testbed status, ethtool hsn1"
+        f"{headline}\nfound: {sentence}\nlook at: the rate of hsn1 on vn2: railyard testbed status, ethtool hsn1\n"
+        "type next: railyard doctor --system virtual --nodes"
     )
     assert {str(item.get("name")): item.get("value") for item in case.iter("property")} == {
         "state": "fail",
@@ -61,6 +62,25 @@ def test_a_failure_has_its_sentence_suspects_and_next_look(faulty_run: list[Reco
         "percent_of_limit": "78.9",
         "split_percent": "50/50",
     }
+
+
+def test_a_failure_has_no_names_of_references_and_bounds_and_says_a_suspects_sentence_once(
+    faulty_run: list[Record],
+) -> None:
+    slow = next(one for one in faulty_run if one.found.state == "fail" and one.found.verdict.rule == 5)
+    reason = "hsn1 of vn2 is slow with every partner: at best 5 MB/s (margin 4.2 %, probe-margin)"
+    verdict = dataclasses.replace(
+        slow.found.verdict,
+        sentence="bandwidth is 76.6 MB/s, the bound of hsn-2 is 94",
+        suspects=(Suspect("rail", reason, "vn2", "hsn1", brief="is slow: 5 MB/s"),),
+        remarks=(reason,),
+        headline="Rail hsn1 of vn2 is slow: 5 MB/s",
+        measured="bandwidth is 76.6 MB/s, its bound 94",
+    )
+    text = junit([slow.with_fields(verdict=verdict)])
+    assert text.count("slow with every partner") == 1
+    assert "hsn-2" not in text and "probe-margin" not in text
+    assert "measured: bandwidth is 76.6 MB/s, its bound 94\n" in text
 
 
 @pytest.mark.parametrize(

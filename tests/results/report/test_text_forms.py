@@ -3,13 +3,14 @@
 import csv
 import io
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from railyard.base.errors import SetupError
 from railyard.results.exports import HEADS, csv_text
-from railyard.results.record.form import Record
+from railyard.results.record.form import Evidence, Record, Suspect
 from railyard.results.report.plots import write_plots
 from railyard.results.report.terminal import markdown
 from railyard.site.matrix import Cell
@@ -30,9 +31,27 @@ def test_markdown_says_verdict_failures_matrix_and_what_was_not_tested(
     assert "- a problem" in lines
     assert "|  | openmpi | mpich | intelmpi |" in lines
     assert "| hsn, 1 rail | 2 pass, 1 expected failure | 3 pass, 1 report-only | 3 pass, 1 report-only |" in lines
-    assert "  - suspect: rail hsn1 of vn2: it moved 4.9 MB/s while hsn0 moved 47.8 MB/s" in lines
+    said = "Rail hsn1 of vn2: it moved 4.9 MB/s while hsn0 moved 47.8 MB/s"
+    place = lines.index(f"- **ImbUniband %rails=2 @virtual:hsn+mpich**: {said}")
+    assert lines[place + 1].startswith("  - found: bandwidth at 4 MiB is 76.6 MB/s, below 94.03 MB/s")
+    assert lines[place + 2 : place + 4] == [
+        "  - look at: the rate of hsn1 on vn2: railyard testbed status, ethtool hsn1",
+        "  - type next: railyard doctor --system virtual --nodes",
+    ]
+    assert lines[2] == "blamed: the stack (1 test), rail hsn1 of vn2 (1 test) and node vn3 (1 test)."
     row = next(line for line in lines if line.startswith("| hsn | mpich | 2 | imb/Uniband |"))
     assert row == "| hsn | mpich | 2 | imb/Uniband | 76.6 | MB/s | 81.5 | 78.9 | 50/50 | fail (rule 5) |"
+
+
+def test_markdown_has_the_small_table_of_a_suspect_in_place_of_its_sentence(faulty_run: list[Record]) -> None:
+    slow = next(record for record in faulty_run if record.found.verdict.rule == 5 and record.found.state == "fail")
+    evidence = (Evidence(("vn1", "vn2"), "hsn1", 5.16, "MB/s"),)
+    suspect = Suspect("rail", "hsn1 of vn2 is slow with all", "vn2", "hsn1", brief="is slow", evidence=evidence)
+    verdict = replace(slow.found.verdict, suspects=(suspect,), headline="Rail hsn1 of vn2 is slow")
+    text = markdown([slow.with_fields(verdict=verdict)])
+    table = "  - evidence: hsn1 alone, the best value between two nodes\n    - vn1 and vn2 5.16 MB/s\n"
+    assert table in text.replace("vn2  5", "vn2 5")
+    assert "with all" not in text
 
 
 def test_what_was_disturbed_has_a_section_and_a_cell_of_its_own(disturbed_run: list[Record]) -> None:

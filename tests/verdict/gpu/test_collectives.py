@@ -66,7 +66,7 @@ OF_A_RING = MOVED * 2 * 15 / 16 / 4 / 1e6
 
 def test_a_healthy_run_is_proven_by_the_bytes_of_each_nic(tmp_path: Path) -> None:
     found = run(tmp_path, "nccl/all_reduce_perf", mb=OF_A_RING)
-    assert found.verdict.state == "report-only", found.verdict.line
+    assert found.verdict.state == "report-only", found.verdict.text
     assert [rule.state for rule in found.verdict.rules] == ["pass"] * 5
     assert "25.0 % over mlx5_0:1" in found.verdict.rules[3].sentence
     assert "bandwidth 180000 MB/s at 256 MiB is 72.5 % of the limit" in found.verdict.rules[2].sentence
@@ -102,13 +102,13 @@ def test_a_curve_that_healthy_nodes_do_not_show_fails_without_any_reference(
     rates: tuple[float, ...], state: str, sentence: str, tmp_path: Path
 ) -> None:
     found = run(tmp_path, "nccl/all_reduce_perf", dict(zip(SIZES, rates, strict=True)), mb=OF_A_RING)
-    assert (found.verdict.state, found.verdict.rule) == (state, 5), found.verdict.line
+    assert (found.verdict.state, found.verdict.rule) == (state, 5), found.verdict.text
     assert sentence in found.verdict.sentence
     # A stand-in of a rehearsal computes nothing.
     rehearsed = run(
         tmp_path, "nccl/all_reduce_perf", dict(zip(SIZES, rates, strict=True)), mb=OF_A_RING, rehearsed=True
     )
-    assert rehearsed.verdict.state == "report-only", rehearsed.verdict.line
+    assert rehearsed.verdict.state == "report-only", rehearsed.verdict.text
 
 
 REFERENCE = """\
@@ -137,7 +137,7 @@ def test_a_system_with_references_must_have_one_of_it_and_is_held_to_the_whole_c
     assert "no reference" in found.verdict.sentence
     rates = {SIZES[0]: 44_000.0, SIZES[1]: 46_000.0, SIZES[2]: 46_000.0}
     found = run(tmp_path, "nccl/sendrecv_perf", rates, mb=MOVED / 4 / 1e6, more="")
-    assert found.verdict.state == "pass", found.verdict.line
+    assert found.verdict.state == "pass", found.verdict.text
     found = run(tmp_path, "nccl/sendrecv_perf", {**rates, SIZES[1]: 38_000.0}, mb=MOVED / 4 / 1e6, more="")
     assert (found.verdict.state, found.verdict.rule) == ("fail", 5)
     assert "at 512 MiB" in found.verdict.sentence
@@ -185,7 +185,7 @@ def rails(folder: Path, **changes: Any) -> Assessment:
 
 def test_each_rail_by_itself_carries_what_its_group_moved(tmp_path: Path) -> None:
     found = rails(tmp_path)
-    assert found.verdict.state == "report-only", found.verdict.line
+    assert found.verdict.state == "report-only", found.verdict.text
     assert found.path.state == "proven"
 
 
@@ -211,11 +211,11 @@ def test_warm_ups_of_a_ring_are_nobody_elses_traffic(tmp_path: Path) -> None:
     (tmp_path / "references" / "gpus.yaml").write_text(own, encoding="utf-8")
     mb, slow = MOVED * 27 / 20 * 2 * 3 / 4 / 1e6, dict.fromkeys(SIZES, 23_000.0)
     found = rails(tmp_path, rates=slow, mb=mb, more="")
-    assert (found.verdict.state, found.verdict.rule) == ("fail", 5), found.verdict.line
+    assert (found.verdict.state, found.verdict.rule) == ("fail", 5), found.verdict.text
     # Twice the bytes of the busiest algorithm are not all the run's own.
     found = rails(tmp_path, rates=slow, mb=4 * mb, more="")
-    assert found.verdict.state == "disturbed", found.verdict.line
-    assert "shared: " in found.verdict.line
+    assert found.verdict.state == "disturbed", found.verdict.text
+    assert "shared: " in found.verdict.text
 
 
 def test_a_gpu_that_sends_by_anothers_nic_is_named(tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def within(folder: Path, **changes: Any) -> Assessment:
 
 def test_a_nodes_own_links_carry_it_and_no_nic(tmp_path: Path) -> None:
     found = within(tmp_path)
-    assert found.verdict.state == "report-only", found.verdict.line
+    assert found.verdict.state == "report-only", found.verdict.text
     assert "in NVLink" in found.path.sentence
 
 

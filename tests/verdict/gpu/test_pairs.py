@@ -107,7 +107,7 @@ def job(
 
 def test_pairs_that_are_alike_are_sound_proven_and_clear(tmp_path: Path) -> None:
     found = job(tmp_path)
-    assert found.verdict.state == "report-only", found.verdict.line
+    assert found.verdict.state == "report-only", found.verdict.text
     assert [rule.state for rule in found.verdict.rules] == ["pass"] * 5
     assert "6 pairs of nodes give at least 100.0 % of what healthy ones give" in found.verdict.remarks
     assert found.path.state == "proven" and found.curves[0].values == (RATE,) * 3
@@ -115,7 +115,7 @@ def test_pairs_that_are_alike_are_sound_proven_and_clear(tmp_path: Path) -> None
 
 def test_pairs_that_are_all_slow_alike_fail_by_the_floor_of_healthy_nodes(tmp_path: Path) -> None:
     found = job(tmp_path, {pair(*both): 20_000.0 for both in itertools.combinations(NODES, 2)})
-    assert (found.verdict.state, found.verdict.rule) == ("fail", 5), found.verdict.line
+    assert (found.verdict.state, found.verdict.rule) == ("fail", 5), found.verdict.text
     assert "busbw of long messages is at most 20.00 GB/s" in found.verdict.sentence
     assert found.verdict.suspects == ()
 
@@ -157,7 +157,7 @@ def test_pairs_that_met_in_their_rounds_and_are_good_alone_hold(tmp_path: Path) 
         (a, b, None, RATE) for a, b in (("g1", "g2"), ("g2", "g3"), ("g2", "g4"))
     ]
     found = job(tmp_path, OF_G2, alone=alone)
-    assert found.verdict.state == "report-only", found.verdict.line
+    assert found.verdict.state == "report-only", found.verdict.text
     assert found.curves[0].values == (RATE,) * 3
 
 
@@ -215,7 +215,7 @@ def test_rounds_that_the_time_did_not_suffice_for_fail(tmp_path: Path) -> None:
 def test_a_step_of_other_nodes_or_gpus_fails(tmp_path: Path, text: str, why: str) -> None:
     found = job(tmp_path, logs={pair("g2", "g3"): text})
     assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
-    assert f"g2 and g3 (gpu-pairs/rounds-g2_g3.log: {why})" in found.verdict.line
+    assert f"g2 and g3 (gpu-pairs/rounds-g2_g3.log: {why})" in found.verdict.text
 
 
 def test_a_step_of_one_gpu_that_took_another_fails(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_a_step_of_one_gpu_that_took_another_fails(tmp_path: Path) -> None:
     found = job(tmp_path, alone=TOLD, logs={pair("g1", "g2"): log("g1", "g2", RATE)}, first_gpu_of=3)
     assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
     assert (
-        "g1 and g2, GPU 3 (gpu-pairs/alone-g1_g2-gpu3.log: it used GPU 0: NCCL_TESTS_DEVICE did" in found.verdict.line
+        "g1 and g2, GPU 3 (gpu-pairs/alone-g1_g2-gpu3.log: it used GPU 0: NCCL_TESTS_DEVICE did" in found.verdict.text
     )
 
 
@@ -245,4 +245,4 @@ def test_wrong_data_fails(tmp_path: Path) -> None:
     text = log("g2", "g3", RATE).replace("# Out of bounds values : 0 OK", "# Out of bounds values : 3 FAILED")
     found = job(tmp_path, logs={pair("g2", "g3"): text})
     assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
-    assert "g2 and g3 (gpu-pairs/rounds-g2_g3.log: its output reports" in found.verdict.line
+    assert "g2 and g3 (gpu-pairs/rounds-g2_g3.log: its output reports" in found.verdict.text

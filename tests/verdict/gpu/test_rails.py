@@ -40,7 +40,7 @@ def test_the_slow_rail_is_named_with_the_command_that_tells_the_node(tmp_path: P
     )
     assert (
         "mlx5_2:1 (GPU 2) of one of these nodes: GPU 0 46.00, GPU 1 46.50, GPU 2 23.00, GPU 3 46.20 GB/s"
-        in judged.verdict.line
+        in judged.verdict.text
     )
     assert judged.verdict.look_at == "pairs of nodes, which show the node: railyard run --extended -n NcclPairs"
 
@@ -49,13 +49,13 @@ def test_rails_that_are_all_alike_name_nobody(tmp_path: Path) -> None:
     judged = found(tmp_path, dict.fromkeys(range(GPUS), 23_000.0))
     assert (judged.verdict.state, judged.verdict.rule) == ("fail", 5)
     assert judged.verdict.suspects == ()
-    assert "so no rail is slower than the others" in judged.verdict.line
+    assert "so no rail is slower than the others" in judged.verdict.text
 
 
 @pytest.mark.parametrize("rates", [{}, {0: 46_000.0, 1: 23_000.0}])
 def test_too_few_rails_to_be_compared_say_nothing(tmp_path: Path, rates: dict[int, float]) -> None:
     judged = found(tmp_path, rates)
-    assert judged.verdict.suspects == () and "GPU 0" not in judged.verdict.line
+    assert judged.verdict.suspects == () and "GPU 0" not in judged.verdict.text
 
 
 def test_a_rail_without_a_whole_output_is_none() -> None:

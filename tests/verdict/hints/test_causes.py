@@ -11,6 +11,14 @@ from railyard.hardware.limits import limit
 from railyard.hardware.links import LINKS, SLOTS
 from railyard.verdict.hints.causes import CAUSES, document, likely_causes
 from railyard.verdict.hints.shapes import SeenCurve
+from railyard.verdict.wording.causes import (
+    Looks,
+    fitting_part,
+    latency_of_tcp,
+    latency_within_node,
+    one_of,
+    say_evidence,
+)
 
 ROOT = Path(__file__).resolve().parents[3]
 SIZES = tuple(2**n for n in range(23))
@@ -245,3 +253,20 @@ def test_a_moved_threshold_is_a_few_sizes_in_the_middle(spoilt: dict[int, float]
 
 def test_the_causes_in_the_documentation_are_those_of_the_code() -> None:
     assert f"\n\n{document()}\n" in (ROOT / "docs" / "reference" / "verdicts.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("looks", "figures"),
+    [
+        (fitting_part("a link of FDR", 0.93, 6775), "93.0 % of 6775 MB/s"),
+        (
+            one_of(fitting_part("a link of FDR", 0.93, 6775), [fitting_part("the slot pcie3-x8", 0.98, 6400)]),
+            "93.0 % of 6775 MB/s or the slot pcie3-x8 (98.0 % of 6400 MB/s)",
+        ),
+        (latency_within_node(0.3), "shared memory: 0.3000 us"),
+        (latency_of_tcp(50.0), "50.00 us for a message of a few bytes"),
+    ],
+    ids=["part", "one of two", "memory", "tcp"],
+)
+def test_the_figures_of_a_cause_that_a_headline_names_stand_alone(looks: Looks, figures: str) -> None:
+    assert say_evidence(looks) == f"evidence: {figures}"
