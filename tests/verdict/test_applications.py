@@ -153,10 +153,8 @@ def test_a_short_run_that_a_reference_names_fails_whatever_it_gave(ran: Run, vir
 def test_the_path_of_a_kernel_without_a_known_bound_is_what_the_counters_show(ran: Run) -> None:
     path = ran("npb/CG/W", npb_text()).path
     assert (path.state, path.expected_bytes) == ("proven", None)
-    assert path.sentence == (
-        "240.0 MB moved on vn1, vn2, vn3 and vn4: 100.0 % over hsn0, at most 0.1 MB over another network; "
-        f"{program.unknown_traffic('npb/CG/W')}"
-    )
+    moved = path_words.say_moved(240_000_000, ("vn1", "vn2", "vn3", "vn4"), {"hsn0": 1.0}, 100_000, True)
+    assert path.sentence == f"{moved}; {program.unknown_traffic('npb/CG/W')}"
 
 
 def test_an_application_whose_messages_may_be_small_speaks_for_one_rail_where_the_other_idled(ran: Run) -> None:

@@ -14,7 +14,7 @@ from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.search.model import rounds, shifts
 from railyard.verdict.node_pairs import least_of, record_of, with_slow_nodes
 from railyard.verdict.wording import possible as possible_words
-from railyard.verdict.wording.path import carried_part, went_over
+from railyard.verdict.wording.path import carried_part, say_moved, went_over
 from railyard.verdict.wording.reference import say_crossed
 from tests.made.judged import case_of, judged
 from tests.made.words import below
@@ -88,9 +88,7 @@ def test_healthy_pairs_pass_all_five_rules(run: Run) -> None:
         "(bounded: 1 of 1 size, 4 MiB)",
     )  # fmt: skip
     assert [rule.state for rule in found.verdict.rules] == ["pass"] * 5
-    assert found.path.sentence == (
-        "845.6 MB moved on vn1, vn2, vn3 and vn4: 100.0 % over hsn0, at most 0.2 MB over another network"
-    )
+    assert found.path.sentence == say_moved(845_600_000, ("vn1", "vn2", "vn3", "vn4"), {"hsn0": 1.0}, 200_000, True)
     assert [(f.name, f.value, f.unit, f.size) for f in found.figures] == [
         ("slowest_pair", 47.8, "MB/s", SIZE),
         ("slowest_latency", 31.25, "us", 8),

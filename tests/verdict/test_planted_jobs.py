@@ -10,6 +10,7 @@ from railyard.parsers import slurm
 from railyard.results.record.form import Suspect
 from railyard.site.references.model import ExpectedFailure
 from railyard.site.site import Site
+from railyard.verdict import wording
 from railyard.verdict.assess import Assessment
 from railyard.verdict.rule_model import Inputs, Job, PathProof
 from railyard.verdict.verdict import Verdict, judge
@@ -162,7 +163,11 @@ def test_counters_that_are_not_of_this_run_prove_nothing(
     assert not any(one.node == "vn1" for one in found.verdict.suspects)
 
 
-@pytest.mark.fault("session", "an expected failure beside a crash", "covers rule 4 and 5 only")
+@pytest.mark.fault(
+    "session",
+    "an expected failure beside a crash",
+    wording.covers_only("", "", date(2026, 11, 21), (4, 5)).partition("2026-11-21) ")[2],
+)
 def test_an_expected_failure_hides_no_crash(assessed: Assess, virtual: Site, said: str) -> None:
     known = {"fabric": "hsn", "benchmark": "imb/Uniband", "reason": "ticket 12", "expires": date(2026, 12, 24)}
     references = replace(virtual.references, expected_failures=(ExpectedFailure.model_validate(known),))

@@ -5,7 +5,7 @@ group stay as the base has them.
 
 Names that a check declared before they were in groups work for one release and say what to write instead.
 
-The nodes and ranks that `-S` or the system's file gives a check are held against what it takes.
+Nodes and ranks that `-S` or the system's file gives a check are compared with what it takes.
 """
 
 import sys

@@ -13,6 +13,7 @@ from railyard.benchmarks.table.applications import MILC_EDGES
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
 from railyard.verdict.wording import program
+from railyard.verdict.wording.complete import say_exited
 from tests.made.judged import case_of, judged
 
 RECORDED = Path(__file__).parents[2] / "recordings" / "milc7.8.1-su3_rmd-L4-openmpi4.1.4-veth.out"
@@ -144,7 +145,7 @@ def test_a_lattice_without_a_stored_value_is_not_judged(ran: Ran, monkeypatch: p
     ("text", "code", "sentence"),
     [
         (TEXT[: TEXT.index("PLAQ:\t")], 0, STOPPED),
-        (TEXT[: TEXT.index("PLAQ:\t")], 139, "the job exited 139 (ended by signal 11), expected 0"),
+        (TEXT[: TEXT.index("PLAQ:\t")], 139, say_exited(139, "")),
         (TEXT[: TEXT.index("total_iters")], 0, STOPPED),
         (
             TEXT[: TEXT.index("Made lattice")]

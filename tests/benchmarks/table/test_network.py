@@ -19,7 +19,7 @@ from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment
 from railyard.verdict.wording import NOT_PROVEN, program
 from railyard.verdict.wording import complete as complete_words
-from railyard.verdict.wording.complete import first_failure, say_reported, too_few_tables
+from railyard.verdict.wording.complete import first_failure, say_exited, say_reported, too_few_tables
 from tests.made.judged import case_of, judged
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
@@ -167,7 +167,7 @@ def test_a_refusal_for_too_few_nodes_is_quoted(ran: Run) -> None:
     assert said(ran(NETWORK_LOAD_TEST, refused, exit_code=1)) == (
         "fail",
         1,
-        'the job exited 1, expected 0, line 1: "ERROR: this application must be run on at least 10 nodes"',
+        say_exited(1, "") + ', line 1: "ERROR: this application must be run on at least 10 nodes"',
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from railyard.cli.main import main
+from railyard.verdict.wording import gpu_runs
 from tests.made import nccl as made_nccl
 from tests.made import nccl_pair_logs
 
@@ -174,7 +175,7 @@ def test_logs_of_impossible_rates_exit_1_by_what_the_nodes_have(
     assert json.loads(capsys.readouterr().out)["contradictions"] == []
     assert nccl(tmp_path, "--nodes-have", "gpus=8,nvlink=4,nics=1,link=ib-ndr", "--json") == 1
     found = json.loads(capsys.readouterr().out)
-    assert found["good"] is False and {one["who"] for one in found["contradictions"]} == {"all pairs"}
+    assert found["good"] is False and {one["who"] for one in found["contradictions"]} == {gpu_runs.all_pairs()}
     assert nccl(tmp_path, "--nodes-have", "gpus=8,nics") == 2
 
 

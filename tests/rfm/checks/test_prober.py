@@ -289,7 +289,9 @@ def test_rails_that_are_good_alone_and_not_together_name_what_they_share(prober:
     assert found.sentence.endswith(said)
 
 
-@pytest.mark.fault("rail", "2 ms that large messages hide", f"hsn1 of vn2 has a delay {WITH_EVERY}: at best")
+@pytest.mark.fault(
+    "rail", "2 ms that large messages hide", f"hsn1 of vn2 {blame_words.is_slow(True)} {WITH_EVERY}: at best"
+)
 def test_small_messages_find_a_delay_that_large_ones_hide(prober: Probers, said: str) -> None:
     # The value is that of a message of 1 KiB in MB/s: 2060 and 60 us.
     late = "case $SIZE$RAIL$NODES in 1024hsn1*vn2*) echo 0.4971;; 1024*) echo 17.07;; *) echo 47.8;; esac"
@@ -439,10 +441,7 @@ def lost(prober: Probers, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Find
 
 def test_a_rail_that_loses_packets_is_blamed_and_its_partners_are_not(lost: Callable[..., Findings]) -> None:
     found = lost("hsn1-*vn2*", rails=("hsn0", "hsn1"))
-    reason = (
-        f"hsn1 of vn2 alone loses packets {WITH_EVERY}: 0.9 % with vn1, 0.9 % with vn3 and 0.9 % with vn4 of "
-        "segments sent again, bound 0.1 % (resent-share)"
-    )
+    reason = blame_words.lossy_rail("hsn1", "vn2", [f"0.9 % with {partner}" for partner in ("vn1", "vn3", "vn4")])
     assert found == Findings((Suspect("rail", reason, "vn2", "hsn1"),), reason)
 
 

@@ -9,6 +9,7 @@ import pytest
 from railyard.base.errors import InputError
 from railyard.base.paths import HOME_VARIABLE
 from railyard.base.wording import IMPOSSIBLE
+from railyard.benchmarks import wording as gpu_words
 from railyard.cli.main import main
 from railyard.site.matrix import Need
 from railyard.site.references.lint import findings
@@ -328,10 +329,11 @@ numbers:
     )
     assert main(["lint"]) == 2
     answer = capsys.readouterr()
+    carried = gpu_words.carries("the NVLink links of a GPU (450.0 GB/s)", 0.875, "all_gather")
     assert answer.err == (
         f"railyard: references/classes/some.yaml:5: numbers[0].peak: found 480 GB/s, which is {IMPOSSIBLE}busbw 480.0 "
-        "GB/s of all_gather on 1 node of 8 GPUs is 106.7 % of what any algorithm can show: the NVLink links of a GPU "
-        "(450.0 GB/s) carry 0.8750 S one way of all_gather, and busbw is 0.8750 S/t: 450.0 GB/s; source NVIDIA, "
+        f"GB/s of all_gather on 1 node of 8 GPUs is 106.7 % of what any algorithm can show: {carried}, and busbw is "
+        "0.8750 S/t: 450.0 GB/s; source NVIDIA, "
         "NVLink and NVLink Switch, nvidia.com/en-us/data-center/nvlink: 900 GB/s both ways over 18 links; at most "
         "102.0 % is believed, expected a possible value; or kind: bad-case\n"
     )
