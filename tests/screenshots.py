@@ -50,12 +50,12 @@ class Shot:
 
 _SLOW_RAIL = (
     "railyard testbed up; railyard testbed degrade vn2 hsn1 slow 40; "
-    "railyard run --system virtual:hsn -p openmpi -n NetpipeStream%rails=2"
+    "railyard run --system virtual:hsn -p mpich -n 'ImbUniband|ImbAllreduce'"
 )
 SHOTS = (
     Shot("report.png", "virtual", "make run"),
     Shot("report-failing.png", "slow-rail", _SLOW_RAIL, height=1010),
-    Shot("report-curve.png", "slow-rail", _SLOW_RAIL, element="figure"),
+    Shot("report-curve.png", "slow-rail", _SLOW_RAIL, element="#test-4 figure"),  # imb/Allreduce over two rails
     Shot("report-replay.png", "dell-c6320", "railyard run --system dell-c6320", dark=True),
 )
 

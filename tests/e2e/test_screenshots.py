@@ -4,13 +4,16 @@ import gzip
 import re
 import shutil
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from railyard.results.record.form import Record
+from railyard.results.report.files import write_format
 from tests import screenshots
 from tests.e2e.conftest import CLONE, RAILYARD, make_site
+from tests.made.pages import shown
 from tests.screenshots import KEPT, SHOTS, Shot, index, keep, kept, stale
 
 full = pytest.mark.full
@@ -42,6 +45,28 @@ def test_every_picture_of_the_page_and_every_kept_run_is_in_use() -> None:
         path.read_text(encoding="utf-8") for path in [CLONE / "README.md", *(CLONE / "docs").rglob("*.md")]
     )
     assert [shot.file for shot in SHOTS if f"{shot.file})" not in pages] == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/start/first-verdicts.md"])
+def test_a_page_shows_what_the_kept_run_with_a_slow_rail_printed(page: str) -> None:
+    made_by = next(shot.made_by for shot in SHOTS if shot.run == "slow-rail").rpartition("; ")[2]
+    (command,) = (each for each in shown() if each.page == page and each.words.removeprefix(".venv/bin/") == made_by)
+    lines = [line.strip() for line in command.output]
+    for part in ("Rail hsn1 of vn2 is slow: ", "measured: ", "blamed: rail hsn1 of vn2 "):
+        assert any(line.startswith(part) for line in lines), part
+    assert command.unsaid(write_format(kept("slow-rail"), "terminal")) == []
+
+
+def test_column_heads_stand_above_the_rows_that_a_page_shows() -> None:
+    row = re.compile(r"\S+ +\S+ +\d+ +\S+/\S+ +[\d.]+ +\S+ .* (pass|fail)\b.*")
+    bare, rows = [], 0
+    for command in shown():
+        for before, line in pairwise(("", *command.output)):
+            if row.fullmatch(line):
+                rows += 1
+                bare += [] if before.startswith("─") or row.fullmatch(before) else [f"{command.page}: {line}"]
+    assert rows > 4
+    assert bare == []
 
 
 def test_kept_records_name_no_folder_of_the_machine_that_made_them() -> None:

@@ -24,8 +24,8 @@ _TIMES = ("us", "ms", "s", "ns")
 #: Height of the strip below, which shows each value relative to its nearest bound; and its range, in per cent.
 _STRIP = 64
 _LEAST, _MOST = 80.0, 120.0
-#: Numbers in the strip are at least so far apart, in pixels.
-_APART = 38
+#: The width of a character of the numbers in the strip, and the least distance between two numbers, in pixels.
+_CHARACTER, _APART = 6.2, 5
 WIDTH, HEIGHT = 560, 250
 LEFT, RIGHT, TOP, BOTTOM = 58, 14, 26, 42
 FLOOR = HEIGHT - BOTTOM
@@ -117,7 +117,7 @@ def svg(
     points = [(axes.x(at), axes.y(value)) for at, value in zip(curve.sizes, curve.values, strict=True)]
     parts.append(f'<path class="{"line computed" if curve.computed else "line"}" d="{path(points)}"/>')
     bad, made, shares = set(out_of_bounds(curve)), set(curve.computed), _shares(curve)
-    free = {at for at in curve.sizes if shares and at not in shares} - made
+    free = set(curve.sizes) - _sizes_with_bounds(curve) - made
     for name, chosen in (
         ("dots", [p for p, at in zip(points, curve.sizes, strict=True) if at not in bad | made | free]),
         ("dots free", [p for p, at in zip(points, curve.sizes, strict=True) if at in free]),
@@ -241,7 +241,9 @@ def _against_bounds(shares: Mapping[int, float], axes: Axes) -> list[str]:
     """Return the strip below a drawing: each value in per cent of its nearest bound; 100 % or more is good.
 
     On logarithmic axes, a loss of a tenth is two pixels; here it is a quarter of the height. A value outside the strip
-    is an arrow at its edge, with the number. Nothing without bounds.
+    is an arrow at its edge, with its number; neighbours without room for one each share a range.
+
+    Nothing without bounds.
     """
     if not shares:
         return []
@@ -266,17 +268,66 @@ def _against_bounds(shares: Mapping[int, float], axes: Axes) -> list[str]:
 
 
 def _arrows(outside: Mapping[float, float], name: str, y: float, inwards: int) -> Iterator[str]:
-    """Yield arrows at an edge of the strip, and the number of each that has room, the farthest first."""
+    """Yield arrows at an edge of the strip, and their numbers inwards of them: one each, or a range for neighbours."""
     if not outside:
         return
     arrows = "".join(f"M{round_px(x - 4)},{round_px(y + 5 * inwards)}h8l-4,{-6 * inwards}z" for x in outside)
     yield f'<path class="{name}" d="{arrows}"/>'
-    numbered: list[float] = []
-    for x, share in sorted(outside.items(), key=lambda each: each[1] * inwards, reverse=True):
-        if all(abs(x - other) >= _APART for other in numbered):
-            numbered.append(x)
-            at = f'x="{round_px(x)}" y="{round_px(y + (18 if inwards > 0 else -9))}"'
-            yield f'<text class="strip-name" {at} text-anchor="middle">{number(share)} %</text>'
+    for label in _labels(outside):
+        at = f'x="{round_px(label.middle)}" y="{round_px(y + (18 if inwards > 0 else -9))}"'
+        yield f'<text class="strip-name" {at} text-anchor="middle">{label.words}</text>'
+
+
+@dataclass(frozen=True, slots=True)
+class _Label:
+    """The number of an arrow, or the least and the most of neighbours: ``first`` and ``last`` are their positions."""
+
+    first: float
+    last: float
+    least: float
+    most: float
+
+    @property
+    def words(self) -> str:
+        least, most = number(self.least), number(self.most)
+        return f"{least} %" if least == most else f"{least}–{most} %"
+
+    @property
+    def half_width(self) -> float:
+        return len(self.words) * _CHARACTER / 2
+
+    @property
+    def middle(self) -> float:
+        """Return where the words are centred: at the arrows, but within the picture."""
+        centre = (self.first + self.last) / 2
+        return max(self.half_width, min(WIDTH - self.half_width, centre))
+
+    def collides_with(self, right: "_Label") -> bool:
+        return self.middle + self.half_width + _APART > right.middle - right.half_width
+
+    def with_neighbour(self, right: "_Label") -> "_Label":
+        return _Label(self.first, right.last, min(self.least, right.least), max(self.most, right.most))
+
+
+def _labels(outside: Mapping[float, float]) -> list[_Label]:
+    """Return the numbers of all arrows, from left to right: of neighbours whose numbers would collide, one range."""
+    labels: list[_Label] = []
+    for x, share in sorted(outside.items()):
+        label = _Label(x, x, share, share)
+        while labels and labels[-1].collides_with(label):
+            label = labels.pop().with_neighbour(label)
+        labels.append(label)
+    return labels
+
+
+def _sizes_with_bounds(curve: CurveRecord) -> set[int]:
+    """Return the sizes at which a reference has a bound."""
+    return {
+        at
+        for band in curve.bands
+        for at, low, high in zip(band.sizes, band.low, band.high, strict=True)
+        if low is not None or high is not None
+    }
 
 
 def _shares(curve: CurveRecord) -> dict[int, float]:
@@ -286,10 +337,10 @@ def _shares(curve: CurveRecord) -> dict[int, float]:
     for band in curve.bands:
         for at, low, high in zip(band.sizes, band.low, band.high, strict=True):
             value = values.get(at)
-            if value is None or value <= 0:
+            if value is None:
                 continue
-            each = [100 * value / low] if low else []
-            each += [100 * high / value] if high is not None else []
+            each = [100 * max(value, 0.0) / low] if low is not None and low > 0 else []
+            each += [100 * high / value] if high is not None and value > 0 else []
             for share in each:
                 shares[at] = min(share, shares.get(at, share))
     return shares

@@ -3,7 +3,7 @@
 import dataclasses
 import re
 import xml.etree.ElementTree as ElementTree
-from itertools import islice
+from itertools import islice, pairwise
 
 import pytest
 
@@ -158,15 +158,61 @@ def test_the_strip_below_shows_the_nearest_of_several_bounds() -> None:
     assert [each["d"] for each in attributes(drawing, "dots")][1] == "M546,274.2h0"
 
 
-def test_of_many_values_outside_the_strip_the_farthest_have_numbers() -> None:
+def labels(drawing: str) -> list[tuple[float, str]]:
+    """The position of the middle of each number in the strip, and its words without the sign."""
+    found = re.findall(r'class="strip-name" x="([\d.]+)"[^>]*>([^<]+) %<', drawing)
+    return [(float(x), words) for x, words in found]
+
+
+def outside(count: int, first: float = 50.0) -> str:
+    """A drawing of values of a bound of 100, each one less than the one before, down to ``first`` less ``count``."""
+    sizes = tuple(1 << at for at in range(count))
+    band = BandRecord("floor", "class", "", sizes, (100.0,) * count, (None,) * count)
+    return svg(CurveRecord("bandwidth", "MB/s", sizes, tuple(first - at for at in range(count)), bands=(band,)))
+
+
+@pytest.mark.parametrize("count", [2, 5, 11, 12, 16, 23, 40])
+def test_each_value_outside_the_strip_is_in_a_number_or_a_range_and_none_overlap(count: int) -> None:
+    drawing = outside(count)
+    assert drawing.count("h8l-4,6z") == count
+    found = labels(drawing)
+    ends = [[float(end) for end in words.split("–")] for _, words in found]
+    assert ends[0][-1] == 50.0
+    assert ends[-1][0] == 51.0 - count
+    # each range begins where the one to its left ended
+    assert [left[0] - right[-1] for left, right in pairwise(ends)] == [1.0] * (len(ends) - 1)
+    halves = [(len(words) + 2) * 6.2 / 2 for _, words in found]
+    for (left, _), half, (right, _), other in zip(found, halves, found[1:], halves[1:], strict=False):
+        assert left + half < right - other
+    assert found[0][0] - halves[0] >= 0
+    assert found[-1][0] + halves[-1] <= 560.1  # a coordinate has one decimal
+
+
+def test_numbers_with_room_stay_single_and_equal_ones_are_said_once() -> None:
+    assert [words for _, words in labels(outside(8))] == [f"{50 - at}.0" for at in range(8)]
     sizes = tuple(1 << at for at in range(23))
-    values = tuple(50.0 - at for at in range(23))
     band = BandRecord("floor", "class", "", sizes, (100.0,) * 23, (None,) * 23)
-    drawing = svg(CurveRecord("bandwidth", "MB/s", sizes, values, bands=(band,)))
-    assert drawing.count("h8l-4,6z") == 23
-    numbers = re.findall(r'class="strip-name"[^>]*>([\d.]+) %<', drawing)
-    assert numbers[0] == "28.0"
-    assert 5 < len(numbers) < 13
+    same = labels(svg(CurveRecord("bandwidth", "MB/s", sizes, (44.0,) * 23, bands=(band,))))
+    assert {words for _, words in same} == {"44.0"}
+
+
+def test_nothing_measured_where_a_bound_is_has_an_arrow_with_0() -> None:
+    band = BandRecord("floor", "class", "", (1, 4), (40.0, 40.0), (None, None))
+    drawing = svg(CurveRecord("bandwidth", "MB/s", (1, 4), (0.0, 40.0), bands=(band,)))
+    assert [words for _, words in labels(drawing)] == ["0"]
+    assert attributes(drawing, "dots free") == []
+
+
+def test_sizes_that_nothing_bounds_are_grey_with_and_without_bounds_elsewhere() -> None:
+    rate = CurveRecord("message_rate", "1/s", (1, 4, 16), (30.0, 20.0, 10.0))
+    unbounded = BandRecord("none", "class", "", (1, 4, 16), (None,) * 3, (None,) * 3)
+    for bands in ((), (unbounded,)):
+        drawing = svg(dataclasses.replace(rate, bands=bands))
+        assert attributes(drawing, "dots") == []
+        assert [each["d"].count("h0") for each in attributes(drawing, "dots free")] == [3]
+    bounded = dataclasses.replace(unbounded, low=(None, 10.0, 10.0))
+    drawing = svg(dataclasses.replace(rate, bands=(bounded,)))
+    assert [each["d"] for each in attributes(drawing, "dots free")] == ["M58,26h0"]
 
 
 def test_a_limit_stands_at_the_sizes_at_which_it_holds() -> None:
