@@ -17,6 +17,7 @@ from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name
 from railyard.hardware.day_one import UNNAMED
 from railyard.hardware.limits import Limit
+from railyard.hardware.optics import report_of
 from railyard.parsers.decorations import with_own_signs
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.output import Caution, ParsedOutput, Table, validation_of
@@ -216,8 +217,6 @@ def _of_the_fabric(parsed: ParsedOutput, target: Target) -> str | None:
 
 def _of_module(port: PortState) -> Judgement:
     """Return the judgement of a cable or module (ethtool -m, mlxlink -m) by its own thresholds; nothing else counts."""
-    from railyard.hardware.optics import report_of  # few outputs are of a module
-
     report = report_of(port.module)
     lines = (port.line,)
     if not report.findings and not report.inside:

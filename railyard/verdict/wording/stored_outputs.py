@@ -4,13 +4,11 @@ The sentences about a stored table that no figure of is judged: another network,
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from railyard.base.wording import count_of, few, message_size, number
+from railyard.hardware.optics import OpticReport
 from railyard.verdict.wording import NOT_JUDGED
-
-if TYPE_CHECKING:
-    from railyard.hardware.optics import OpticReport
 
 _MOST_BENCHMARKS = 12
 _MOST_HOSTS = 4
@@ -127,7 +125,7 @@ def of_the_fabric(line: int | None, beside: Sequence[str]) -> str:
     return f"{shown}{more}; `railyard parse` shows it, and `railyard fabric --from FOLDER` compares it with a system"
 
 
-def module_alarm(report: "OpticReport") -> str:
+def module_alarm(report: OpticReport) -> str:
     """Return which readings of a module are beyond its own alarms."""
     said = "; ".join(f"{one.found}, expected {one.expected}" for one in report.alarms)
     return f"{report.name}: {said}"
@@ -138,17 +136,17 @@ def module_brief(first: str, others: int) -> str:
     return f"{first}, beyond the module's alarm{f' (+{others} more)' if others else ''}"
 
 
-def module_inside(report: "OpticReport") -> str:
+def module_inside(report: OpticReport) -> str:
     """Return that a module's readings are inside its own alarms, and what that does not mean."""
     return f"{report.name}: no reading is beyond the module's own alarms; this says nothing of its speed"
 
 
-def module_unjudged(report: "OpticReport") -> str:
+def module_unjudged(report: OpticReport) -> str:
     """Return why nothing of a module is judged."""
     return f"{report.name}: {'; '.join(report.unjudged)}"
 
 
-def module_remarks(report: "OpticReport") -> tuple[str, ...]:
+def module_remarks(report: OpticReport) -> tuple[str, ...]:
     """Return what is beyond a module's warnings, and what it states no thresholds for."""
     warned = (f"{one.found}, expected {one.expected}" for one in report.findings if one.level == "warning")
     return (*warned, *(f"not judged: {why}" for why in report.unjudged))
