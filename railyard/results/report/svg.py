@@ -450,8 +450,16 @@ def _powers(axes: Axes, base: int) -> Iterator[float]:
         at *= factor
 
 
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
 def _tick(value: float) -> str:
-    return f"{value:,g}" if value < 1e6 else f"{value:.0e}"
+    """Return a label of an axis: ``100,000``, ``10⁷`` or ``3·10⁷``."""
+    if value < 1e6:
+        return f"{value:,g}"
+    digit, _, power = f"{value:.0e}".partition("e+")
+    raised = f"10{str(int(power)).translate(_RAISED)}"
+    return raised if digit == "1" else f"{digit}·{raised}"
 
 
 _LINEAR = "linear"

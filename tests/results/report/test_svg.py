@@ -56,6 +56,12 @@ def test_32_sizes_with_two_bands_stay_below_4_kb() -> None:
     assert len(svg(dataclasses.replace(CurveRecord("bandwidth", "MB/s", sizes, values))).encode()) < 2500
 
 
+def test_large_numbers_of_an_axis_are_powers_of_ten_that_anybody_reads() -> None:
+    texts = re.findall(r">([^<]+)</text>", svg(CurveRecord("latency", "us", (4, 1 << 22), (200.0, 8e6))))
+    assert {"100,000", "10⁶", "10⁷"} <= set(texts)
+    assert not any("e+" in text for text in texts)
+
+
 def test_the_axes_have_units_and_round_numbers(healthy_run: list[Record]) -> None:
     texts = re.findall(r">([^<]+)</text>", svg(curve(healthy_run, "imb/Uniband"), "imb/Uniband"))
     assert texts == [
