@@ -50,6 +50,7 @@ from railyard.site.systems.jobs import (
     SLURM_WITHOUT_DATABASE,
     is_slurm,
 )
+from railyard.site.systems.load import with_nodes
 from railyard.site.systems.model import System
 from railyard.stacks.model import STACKS
 
@@ -108,7 +109,8 @@ def prepare_rehearsal(
     folder = rehearsal_folder(home)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    there, cases = write(folder, system), write_wrf_cases(folder, system)
+    # A problem's size may depend on the number of nodes, and so does the name of NPB's program.
+    there, cases = write(folder, with_nodes(system, standing.nodes)), write_wrf_cases(folder, system)
     left_out = (*standing.left_out, *left_out_of(site, there))
     launchers = write_launchers(folder, system)
     played = "" if recording is None else str(recording.resolve())

@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -62,10 +62,9 @@ class RehearsedSystem:
         }
         # A job's own script says it too: with --export=NONE no variable of this process reaches the job.
         fabrics = {name: self._fabric(fabric) for name, fabric in system.fabrics.items()}
-        nodes = system.nodes.model_copy(update={"names": self.nodes, "count": None})
         scheduler = SLURM_WITHOUT_DATABASE if is_slurm(system.scheduler) else system.scheduler
         own = {"scheduler": scheduler, "modules_system": None, "wrf_cases": dict(self.wrf_cases)}
-        return system.model_copy(update={"nodes": nodes, "fabrics": fabrics, "stacks": stacks, **own})
+        return with_nodes(system, self.nodes).model_copy(update={"fabrics": fabrics, "stacks": stacks, **own})
 
     def _fabric(self, fabric: Fabric) -> Fabric:
         """Return a fabric with only those leaf switches that have some of the nodes, and only with these nodes."""
@@ -83,6 +82,12 @@ class RehearsedSystem:
     def _switches(self, switches: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         at = {leaf: tuple(name for name in names if name in self.nodes) for leaf, names in switches.items()}
         return {leaf: names for leaf, names in at.items() if names}
+
+
+def with_nodes(system: System, names: Sequence[str]) -> System:
+    """Return the system as if it had only these of its nodes."""
+    nodes = system.nodes.model_copy(update={"names": tuple(names), "count": None})
+    return system.model_copy(update={"nodes": nodes})
 
 
 def current_rehearsal() -> RehearsedSystem | None:

@@ -173,3 +173,16 @@ def test_the_system_is_not_changed(site: Site) -> None:
     before: System = site.system
     prepare_rehearsal(site, [], None)
     assert site.system is before
+
+
+def test_programs_are_of_the_classes_that_the_rehearsed_nodes_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("systems", "references"):
+        shutil.copytree(SITE / name, tmp_path / name)
+    monkeypatch.setattr(nodes, "memory_available_mib", lambda: 4000)
+    site = site_at(tmp_path, "roce")
+    every = Path(prepare_rehearsal(site, [], 8).programs["openmpi"]["npb"])
+    assert (every / "lu.E.x").is_file()
+    few = Path(prepare_rehearsal(site, [], 4).programs["openmpi"]["npb"])
+    assert (few / "lu.D.x").is_file() and not (few / "lu.E.x").exists()
