@@ -22,7 +22,6 @@ import re
 import shlex
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -309,11 +308,11 @@ class ReframeJob:
     def cancel(self) -> None:
         """End it. Do nothing if it has ended or was not submitted."""
         if self._job is not None and self.state() != "ended":
-            with suppress(ReframeError), _enter_folder(self._stage):
+            with contextlib.suppress(ReframeError), _enter_folder(self._stage):
                 self._job.cancel()
 
 
-@contextmanager
+@contextlib.contextmanager
 def _enter_folder(folder: Path) -> Iterator[None]:
     before = os.getcwd()
     os.chdir(folder)

@@ -417,7 +417,7 @@ def _read_entries(module: str) -> Mapping[str, Stack]:
         where = f"{file}:{inner[-1]}" if inner else file
         raise RailyardError(
             f"{where}: found {type(error).__name__}: {error}, expected an entry of a stack "
-            f"(docs/developers/add.md): mend it there"
+            f"(docs/developers/add.md): fix it there"
         ) from error
     for name, stack in stacks.items():
         if wrong := stack.find_mistake():

@@ -94,16 +94,22 @@ def gpu_of(check: InterconnectCheck) -> dict[str, int]:
     return dict(zip((rail.name for rail in used), near, strict=True))
 
 
-class DeviceOsuCheck(OsuCheck):
-    """A benchmark of OSU between two ranks, each with one GPU: the one that is nearest to its first rail."""
+class FromGpuMemory:
+    """What checks with buffers in GPUs share: only a stack that states how it reaches them has such a test."""
 
     @classmethod
     def feature_of(cls, parameters: Mapping[str, str]) -> str:
+        """Return the feature of a stack that takes buffers in GPUs."""
         return DEVICE_BUFFERS
 
     @property
-    def memory(self) -> str:
+    def memory(self: Any) -> str:
+        """How the stack reaches GPU memory: cuda or rocm."""
         return memory_of(self)
+
+
+class DeviceOsuCheck(FromGpuMemory, OsuCheck):
+    """A benchmark of OSU between two ranks, each with one GPU: the one that is nearest to its first rail."""
 
     @property
     def told_ranks(self) -> Mapping[str, str]:
@@ -142,16 +148,8 @@ class EveryGpuCheck(DeviceOsuCheck):
         return [*words, *(osu_words("device", self.memory) if self.tells_ends else ["-d", self.memory])]
 
 
-class DevicePerftestCheck(PerftestCheck):
+class DevicePerftestCheck(FromGpuMemory, PerftestCheck):
     """A program of perftest with one pair of processes per rail, each pair's buffers in the GPU nearest to its rail."""
-
-    @classmethod
-    def feature_of(cls, parameters: Mapping[str, str]) -> str:
-        return DEVICE_BUFFERS
-
-    @property
-    def memory(self) -> str:
-        return memory_of(self)
 
     @property
     def told_ranks(self) -> Mapping[str, str]:
