@@ -32,7 +32,6 @@ from pathlib import Path
 
 from railyard.job import counters
 from railyard.job.case import kept_of
-from railyard.job.launch import counter_drivers
 from railyard.job.node_facts import group_nodes
 from railyard.job.node_facts import parse as facts_of
 from railyard.parsers.pairs import parse
@@ -88,7 +87,7 @@ def texts(folder: Path) -> tuple[str, ...]:
 
 def reading(folder: Path, nodes: int) -> Sizes:
     """Read and parse the counters of all nodes."""
-    drivers = counter_drivers(made_site(folder, Shape(nodes)))
+    drivers = made_site(folder, Shape(nodes)).system.counter_drivers
     found = [counters.parse(text, TAG, drivers) for text in texts(folder / "counters")]
     assert all(each.problem is None for each in found) and len(counters.by_node(found, Shape(nodes).names)) == nodes
     return {"counters": sum(file.stat().st_size for file in (folder / "counters").iterdir())}

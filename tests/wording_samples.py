@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from railyard.benchmarks import wording as gpu_wording
+from railyard.benchmarks.model import Figure
 from railyard.parsers.job_end import Kind
 from railyard.stacks import wording as stacks_wording
 from railyard.verdict import wording
-from railyard.verdict.wording import Figure, Miss
+from railyard.verdict.wording import Miss
 
 _WORD = re.compile(r"[^\W\d]+")
 #: A text that stands for a fact.
@@ -49,14 +50,14 @@ PARTICULAR: Mapping[str, Sequence[tuple[Any, ...]]] = {
     "benchmarks.wording.upper_bound": [("[algorithm]", math.inf, "")],
     "blame.both_ways": [("vn2", "vn1", out, back, 0.9) for out, back in ((0.0, 40.0), (38.0, 40.0))],
     "blame.shared_part": [(("hsn0", "hsn1", "hsn2"), "[reason]", "vn2")],
-    "complete.say_quoted": [("a long line of a log. " * 10,)],
-    "complete.look_at_ended": [
+    "run_rules.say_quoted": [("a long line of a log. " * 10,)],
+    "run_rules.look_at_ended": [
         (kind, scheduler)
         for kind in ("node", "suspended", "pending", "lost")
         for scheduler in ("slurm", "pbs", "torque", "sge", "flux-batch", "lsf")
     ],
-    "complete.say_exited": [(137, "[after]")],
-    "complete.other_nodes": [([f"n{number}" for number in range(99)], [f"n{number}" for number in range(1, 100)])],
+    "run_rules.say_exited": [(137, "[after]")],
+    "run_rules.other_nodes": [([f"n{number}" for number in range(99)], [f"n{number}" for number in range(1, 100)])],
     "gpu_pairs.odds": [("shown", -12.0)],
     "pair_search.rates_of_phases": [
         ([(phase, (40.0, 47.0)) for phase in ("within", "one", "between", "group", "between groups", "all")], "MB/s")

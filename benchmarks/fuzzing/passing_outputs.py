@@ -33,7 +33,7 @@ from railyard.hardware.links import LINKS
 from railyard.parsers import PARSERS
 from railyard.parsers.output import ParsedOutput, ParseError
 from railyard.parsers.wrong_lines import with_wrong_lines
-from railyard.verdict import requested_output
+from railyard.verdict.sizes import sizes_of
 from railyard.verdict.stored_outputs.judge import judge
 from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.target import of_link
@@ -145,7 +145,7 @@ def _sizes_of(sample: Sample) -> Sizes:
     """Return the message sizes of each benchmark of a sample, if all its tables have the same."""
     found: dict[str, set[tuple[int, ...]]] = {}
     for table in sample.whole.tables:
-        found.setdefault(metrics.key_of(table) or "", set()).add(requested_output.sizes_of(table))
+        found.setdefault(metrics.key_of(table) or "", set()).add(sizes_of(table))
     alone = ((key, sizes.pop()) for key, sizes in found.items() if key and len(sizes) == 1)
     return tuple((key, sizes) for key, sizes in alone if len(sizes) >= LEAST_SIZES)
 

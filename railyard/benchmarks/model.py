@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Literal
 
+from railyard.base.wording import message_size, number
 from railyard.hardware.day_one import HALF_ROUND_TRIP, Pattern, Turn
 from railyard.parsers.output import Cell, Table
 
@@ -54,6 +55,16 @@ class Figure:
     extra: Mapping[str, object] = field(
         default_factory=dict, kw_only=True
     )  # keys of a stored figure that a newer Railyard wrote
+
+    @property
+    def words(self) -> str:
+        """``bandwidth 46.00 MB/s at 1 MiB``."""
+        return f"{self.name} {number(self.value)} {self.unit}{self.size_words}"
+
+    @property
+    def size_words(self) -> str:
+        """`` at 1 MiB``; empty without a message size."""
+        return "" if self.size is None else f" at {message_size(self.size)}"
 
 
 @dataclass(frozen=True, slots=True)

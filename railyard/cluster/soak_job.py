@@ -27,7 +27,7 @@ from railyard.cluster.soak import CHANGES, SIGNAL, TRAFFIC, Place, Reading, Stre
 from railyard.hardware.counters import DRIVERS, Driver
 from railyard.job import clients
 from railyard.job.batch import BatchRequest, State, batch_of
-from railyard.job.launch import Launch, Ranks, counter_drivers, plan_launch, runs_as_root
+from railyard.job.launch import Launch, Ranks, plan_launch, runs_as_root
 from railyard.job.node_files import FLAT, PER_FOLDER, AnswerFolder, files
 from railyard.job.probe_job import SHARED, step_words
 from railyard.parsers.lines import is_failure
@@ -243,7 +243,7 @@ def _pairs(nodes: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 def _drivers(site: Site, fabric: str | None) -> dict[str, str]:
     """Return the driver of each rail's counters. Raises SetupError if a rail's counters do not count bytes."""
-    found = counter_drivers(site)
+    found = site.system.counter_drivers
     fabrics = [site.system.fabrics[fabric]] if fabric else site.system.fabrics.values()
     devices = dict.fromkeys(rail.name for each in fabrics for rail in each.rails)
     for device in devices:

@@ -11,7 +11,7 @@ from railyard.job import counters
 from railyard.job.environment import RankEnvironment as Environment
 from railyard.job.gpu_steps import EndedStep as EndedStep
 from railyard.job.image import SeenImage as SeenImage
-from railyard.job.launch import Launch, counter_drivers
+from railyard.job.launch import Launch
 from railyard.job.node_facts import NodeFacts, RankNic
 from railyard.parsers.job_end import JobEnd
 from railyard.provision.replay.form import PlayedTest
@@ -137,7 +137,7 @@ def kept_of(
 
 def readings_of(case: Case, evidence: Evidence) -> dict[str, counters.NodeCounters]:
     """Return the counters of a run's nodes, by node."""
-    drivers = counter_drivers(case.site)
+    drivers = case.site.system.counter_drivers
     read = [counters.parse(text, evidence.tag, drivers) for text in evidence.counters]
     return counters.by_node(read, case.launch.nodes)
 

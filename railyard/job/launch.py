@@ -272,26 +272,3 @@ def _layout(system: System, told: Settings, per_node: int) -> list[str]:
     if told.policy != "nic-per-rank" or hardware is None or (not told.rank_variable and per_node < hardware.cores):
         return []
     return [f"--distribution=block:{'cyclic' if told.rank_variable else 'block'}"]
-
-
-def counters_can_prove(site: Site, fabric: str) -> bool:
-    """Return whether the rails of a fabric have counters at all."""
-    return all(rail.counters != "none" for rail in site.system.fabrics[fabric].rails)
-
-
-def counter_drivers(site: Site) -> dict[str, str]:
-    """Return each rail's row of the counters' table, for all fabrics; rails without counters are left out."""
-    rails = (rail for fabric in site.system.fabrics.values() for rail in fabric.rails)
-    return {rail.name: rail.counters for rail in rails if rail.counters != "none"}
-
-
-def rates(site: Site, fabric: str, devices: tuple[str, ...]) -> dict[str, float]:
-    """Return each meant rail's rate, for the split: rails of one fabric share its link."""
-    rate = site.system.fabrics[fabric].link.data_rate_gbit_s or 1.0
-    return {device: rate for device in devices}
-
-
-def bonded_ports(site: Site, fabric: str, devices: tuple[str, ...]) -> dict[str, int]:
-    """Return how many ports the system's file says are bonded to each meant rail."""
-    rails = {rail.name: rail.bonded_ports for rail in site.system.fabrics[fabric].rails}
-    return {device: rails[device] for device in devices}

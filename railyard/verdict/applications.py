@@ -25,7 +25,7 @@ from railyard.verdict.path import proof, traffic
 from railyard.verdict.rule_model import DeclaredMetric, MeasuredMetric, MetricInput, OutputLine, PathProof
 from railyard.verdict.sizes import Sizes
 from railyard.verdict.wording import program
-from railyard.verdict.wording.possible import Ceiling
+from railyard.verdict.wording.run_rules import Ceiling
 
 if TYPE_CHECKING:
     from railyard.job.case import Case

@@ -18,7 +18,6 @@ from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.micro import metric
 from railyard.job import counters, environment
 from railyard.job.case import Case, Evidence
-from railyard.job.launch import counter_drivers, counters_can_prove
 from railyard.parsers.lines import LONGEST_NOTE, is_failure, texts_of
 from railyard.parsers.output import ParsedOutput, ParseError, Table, validation_of
 from railyard.parsers.wrong_lines import with_wrong_lines
@@ -56,7 +55,6 @@ from railyard.verdict.own_fault import own_fault
 from railyard.verdict.path.proof import judged_path
 from railyard.verdict.path.traffic import PrintedRow, printed_rows
 from railyard.verdict.reference_rule import Deficit, smallest_deficit
-from railyard.verdict.requested_output import unlike_asked
 from railyard.verdict.rule_model import (
     ERROR_OUTPUT,
     BandLike,
@@ -74,11 +72,11 @@ from railyard.verdict.rule_model import (
 from railyard.verdict.rule_model import path_not_judged as no_path
 from railyard.verdict.run_rules import fails_for_length
 from railyard.verdict.run_setup import conditions_of
-from railyard.verdict.sizes import Sizes, assessor_of
+from railyard.verdict.sizes import Sizes, assessor_of, unlike_asked
 from railyard.verdict.verdict import CurveVerdict, Verdict, not_tested
-from railyard.verdict.wording import complete as say
 from railyard.verdict.wording import path as path_words
 from railyard.verdict.wording import program, say_computed
+from railyard.verdict.wording import run_rules as say
 
 #: An output has few decimals, so a figure is its source's if it differs by no more than this share.
 ROUNDED = 0.005
@@ -229,7 +227,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
     curves = measured.curves
     computed = None if evidence.played is None else find_computed(case, evidence.played, curves)
     run = _run(case, assessor, judged)
-    drivers = counter_drivers(case.site)
+    drivers = case.site.system.counter_drivers
     read = [counters.parse(text, evidence.tag, drivers) for text in evidence.counters]
     readings = counters.by_node(read, case.launch.nodes)
     log = f"{evidence.stdout}\n{evidence.stderr}"
@@ -400,7 +398,7 @@ def _job(
     failures: tuple[OutputLine, ...],
     unread: str | None,
 ) -> Job:
-    proves = counters_can_prove(case.site, case.fabric) and evidence.played is None
+    proves = case.site.system.fabrics[case.fabric].has_counters and evidence.played is None
     seen = tuple(node for node in case.launch.nodes if node in readings) if proves else case.launch.nodes
     own_check = validation_of(tables)
     refused = tuple(
@@ -509,7 +507,7 @@ def _accepts_unproven(case: Case) -> str | None:
     rules = case.site.system.fabrics[case.fabric].proof
     if rules.accept_unproven is not None:
         return path_words.accepts_unproven(case.site.system.system, case.fabric, rules.accept_unproven)
-    if counters_can_prove(case.site, case.fabric):
+    if case.site.system.fabrics[case.fabric].has_counters:
         return None
     return path_words.has_no_counters(case.site.system.system, case.fabric)
 

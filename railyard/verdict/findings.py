@@ -16,7 +16,7 @@ from railyard.verdict.path import traffic
 from railyard.verdict.path.traffic import SHORT
 from railyard.verdict.verdict import Verdict
 from railyard.verdict.wording import blame as words
-from railyard.verdict.wording.ports import look_at
+from railyard.verdict.wording.path import look_at
 
 if TYPE_CHECKING:
     from railyard.provision.testbed.starvation import Reading

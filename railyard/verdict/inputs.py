@@ -18,6 +18,7 @@ from railyard.benchmarks.model import (
     MESSAGE_RATE,
     Benchmark,
     Curve,
+    Figure,
     Metric,
     Within,
     deciding_sizes,
@@ -52,9 +53,9 @@ from railyard.verdict.rule_model import (
     MetricInput,
     Quantity,
 )
-from railyard.verdict.wording import Figure, reference
-from railyard.verdict.wording.possible import Ceiling
+from railyard.verdict.wording import reference
 from railyard.verdict.wording.reference import rails_of
+from railyard.verdict.wording.run_rules import Ceiling
 
 if TYPE_CHECKING:
     from railyard.job.case import Case

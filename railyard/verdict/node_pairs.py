@@ -54,7 +54,7 @@ from railyard.verdict.rule_model import BandLike, DeclaredMetric, MeasuredMetric
 from railyard.verdict.sizes import Sizes
 from railyard.verdict.wording import pair_search
 from railyard.verdict.wording import screening as words
-from railyard.verdict.wording.ports import look_at
+from railyard.verdict.wording.path import look_at
 from railyard.verdict.wording.screening import MOST_TOLD, more_named
 
 if TYPE_CHECKING:

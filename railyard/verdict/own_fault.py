@@ -14,7 +14,7 @@ from railyard.benchmarks.table import micro
 from railyard.hardware.day_one import RDMA, RDMA_NOT_INFINIBAND, RDMA_OF_QDR, UNNAMED, class_of
 from railyard.verdict.inputs import Run
 from railyard.verdict.rule_model import MetricInput, points
-from railyard.verdict.wording import possible
+from railyard.verdict.wording import own_fault as words
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def _dip(metric: Metric, bandwidths: Sequence[tuple[int, float]], shares: Shares
         if value >= (_SHORT_DIPS_TO if is_short else _dips_to(before[0], behind[0], shares)) * lower:
             continue
         beside = [(near, near / rate) for near, rate in (before, behind)]
-        return possible.dip(metric.name, (size, size / value), lower / value, beside)
+        return words.dip(metric.name, (size, size / value), lower / value, beside)
     return None
 
 
@@ -172,15 +172,15 @@ def _fall(
     whole = before == bandwidths[top] and behind == bandwidths[low]  # one step, which the sentence already has
     is_steep = not whole and before[1] > behind[1]
     again = max(range(low, len(rates)), key=rates.__getitem__)
-    found = possible.Fall(
+    found = words.Fall(
         1 - rates[low] / rates[top],
         sized[top],
         sized[low],
         is_peak=rates[top] == peak,
-        steepest=possible.Steepest(1 - behind[1] / before[1], before[0], behind[0]) if is_steep else None,
+        steepest=words.Steepest(1 - behind[1] / before[1], before[0], behind[0]) if is_steep else None,
         rises=sized[again] if rates[again] * shares.falls_to > rates[low] else None,
     )
-    return possible.fall(metric.name, metric.unit, metric.is_bandwidth, found)
+    return words.fall(metric.name, metric.unit, metric.is_bandwidth, found)
 
 
 def _times(bandwidths: Sequence[tuple[int, float]], shares: Shares) -> list[tuple[int, float]]:
@@ -193,7 +193,7 @@ def _slower(metric: Metric, bandwidths: Sequence[tuple[int, float]], shares: Sha
     for place, (size, time) in enumerate(times):
         faster = min(times[place + 1 :], key=lambda point: point[1], default=None)
         if faster is not None and time >= _LEAST_STEP_US and time > shares.slower * faster[1]:
-            return possible.slower(metric.name, (size, time), faster)
+            return words.slower(metric.name, (size, time), faster)
     return None
 
 
@@ -202,7 +202,7 @@ def _step(metric: Metric, bandwidths: Sequence[tuple[int, float]], shares: Share
     for (size, time), (next_size, next_time) in pairwise(_times(bandwidths, shares)):
         most = shares.step * time * next_size / size
         if next_time >= _LEAST_STEP_US and next_time > most:
-            return possible.step(metric.name, (size, time), (next_size, next_time), most / time)
+            return words.step(metric.name, (size, time), (next_size, next_time), most / time)
     return None
 
 

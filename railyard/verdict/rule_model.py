@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from railyard.base.bounds import LEAST_LATENCY, PRINTED_ZERO_BELOW, JudgingBound
 from railyard.base.wording import message_size
-from railyard.verdict.wording import Figure, Miss, ports, possible
+from railyard.benchmarks.model import Figure
+from railyard.verdict.wording import Miss
 from railyard.verdict.wording import not_judged as say_not_judged
 from railyard.verdict.wording import path as words
+from railyard.verdict.wording import run_rules as say
 
 if TYPE_CHECKING:
     from railyard.benchmarks.moved_bytes import Crossing
@@ -48,7 +50,7 @@ class Conflict:
     @property
     def sentence(self) -> str:
         """Who answers for which node's address, and which node found that."""
-        who = ports.place(str(self.node_device), self.node, str(self.node_device)) if self.node else words.a_stranger()
+        who = words.place(str(self.node_device), self.node, str(self.node_device)) if self.node else words.a_stranger()
         return words.second_owner(who, self.hardware, self.address, self.owner, self.seen_by, self.device)
 
 
@@ -347,7 +349,7 @@ class MetricInput:
     limit: LimitLike | None = None
     bands: tuple[BandLike, ...] = ()
     floor_remark: str | None = None
-    most: possible.Ceiling | None = None
+    most: say.Ceiling | None = None
     upper_limits: tuple[BandLike, ...] = ()
     passes: tuple[MeasuredMetric, ...] = ()
     one_way: LimitLike | None = None
@@ -458,22 +460,22 @@ def why_unusable(declared: DeclaredMetric, measured: MeasuredMetric | None, prob
     sentence.
     """
     if measured is None or not measured.sizes:
-        return possible.say_unread(declared.name, declared.unit, problem or "")
+        return say.say_unread(declared.name, declared.unit, problem or "")
     if len(measured.sizes) != len(measured.values):
-        return possible.unlike_counts(declared.name, len(measured.sizes), len(measured.values))
+        return say.unlike_counts(declared.name, len(measured.sizes), len(measured.values))
     if measured.unit != declared.unit:
-        return possible.other_unit(declared.name, measured.unit, declared.unit)
+        return say.other_unit(declared.name, measured.unit, declared.unit)
     if any(map(operator.le, measured.sizes[1:], measured.sizes)):
-        return possible.unsorted_sizes(declared.name)
+        return say.unsorted_sizes(declared.name)
     if _all_above_0(measured.values):
         return None
     largest = 0.0  # of the smaller sizes
     for size, value in zip(measured.sizes, measured.values, strict=True):
         what = f"{declared.name}{declared.size_words(size)}"
         if value is None or isinstance(value, bool) or not math.isfinite(value):
-            return possible.not_finite(what, value)
+            return say.not_finite(what, value)
         if value < 0 or (value == 0 and not _rounds_to_zero(declared, size, largest)):
-            return possible.not_above_0(what, value, declared.unit)
+            return say.not_above_0(what, value, declared.unit)
         largest = max(largest, value)
     return None
 
@@ -490,7 +492,7 @@ def named_passes(metric: MetricInput) -> Iterator[tuple[str, MeasuredMetric]]:
     """Yield what each of several passes gave for a metric, with the words that name the pass; nothing for one pass."""
     count = len(metric.passes)
     for place, measured in enumerate(metric.passes if count > 1 else (), start=1):
-        yield possible.in_pass(place, count), measured
+        yield say.in_pass(place, count), measured
 
 
 def points(metric: MetricInput) -> tuple[tuple[int, float], ...]:

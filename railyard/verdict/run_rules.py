@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from railyard.base.bounds import COLLECTIVE_FROM, COLLECTIVE_LEAST, IMPOSSIBLE_FACTOR, LEAST_OF_TCP
 from railyard.base.wording import some
+from railyard.benchmarks.model import Figure
 from railyard.benchmarks.moved_bytes import Crossing
 from railyard.verdict.rule_model import (
     RULE_NAMES,
@@ -30,11 +31,9 @@ from railyard.verdict.rule_model import (
     points,
     why_unusable,
 )
-from railyard.verdict.wording import Figure
-from railyard.verdict.wording import complete as say
 from railyard.verdict.wording import not_judged as say_not_judged
 from railyard.verdict.wording import path as path_words
-from railyard.verdict.wording import possible as physics
+from railyard.verdict.wording import run_rules as say
 
 if TYPE_CHECKING:
     from railyard.results.record.form import FaultClass
@@ -67,13 +66,13 @@ def fails_for_length(inputs: Inputs) -> bool:
 def metrics(inputs: Inputs) -> RuleResult:
     """Return rule 2: one sentence names all metrics that are wrong; a check that declares none fails."""
     if not inputs.metrics:
-        return fail_rule(2, physics.nothing_declared(), "set-up", physics.look_at_check())
+        return fail_rule(2, say.nothing_declared(), "set-up", say.look_at_check())
     wrong = [sentence for metric in inputs.metrics if (sentence := _why_unusable(metric)) is not None]
     wrong += inputs.contradictions
     if wrong:
-        return fail_rule(2, "; ".join(wrong), "set-up", physics.look_at_headings())
-    read = [physics.read_at(one.declared.name, one.declared.unit, len(points(one))) for one in inputs.metrics]
-    return pass_rule(2, physics.read(read))
+        return fail_rule(2, "; ".join(wrong), "set-up", say.look_at_headings())
+    read = [say.read_at(one.declared.name, one.declared.unit, len(points(one))) for one in inputs.metrics]
+    return pass_rule(2, say.read(read))
 
 
 def _why_unusable(metric: MetricInput) -> str | None:
@@ -106,7 +105,7 @@ def possible(inputs: Inputs) -> RuleResult:
         return pass_rule(3, "; ".join([*held, *map(say_not_judged, unknown)]))
     if unknown:
         return not_judged(3, "; ".join(unknown))
-    return not_judged(3, physics.no_limit_for([metric.declared.name for metric in inputs.metrics]))
+    return not_judged(3, say.no_limit_for([metric.declared.name for metric in inputs.metrics]))
 
 
 def percent_of_limit(metric: MetricInput) -> float | None:
@@ -275,8 +274,8 @@ def _failures(inputs: Inputs) -> RuleResult | None:
 def _readable(inputs: Inputs) -> RuleResult | None:
     job = inputs.job
     if job.unread is not None:
-        text = say.say_unread(job.unread)
-        return fail_rule(1, text, "set-up", say.look_at_both_outputs(), brief=say.brief_unread())
+        text = say.foreign_output(job.unread)
+        return fail_rule(1, text, "set-up", say.look_at_both_outputs(), brief=say.brief_foreign_output())
     if job.tables < job.tables_expected:
         return fail_rule(1, say.too_few_tables(job.tables, job.tables_expected), "set-up", say.look_at_end())
     if job.incomplete:
@@ -386,30 +385,30 @@ def _bound_of(metric: MetricInput) -> RuleResult | _NoBound | str:
     return _latency(metric) if metric.most is None else _work(metric, metric.most)
 
 
-def _work(metric: MetricInput, most: physics.Ceiling) -> RuleResult | _NoBound | str:
+def _work(metric: MetricInput, most: say.Ceiling) -> RuleResult | _NoBound | str:
     name, unit, judged = metric.declared.name, metric.declared.unit, points(metric)
     if not judged:
-        return _NoBound(physics.not_read(name))
+        return _NoBound(say.not_read(name))
     if unit != most.unit:
-        return _NoBound(physics.unit_of_work(name, unit, most.unit))
+        return _NoBound(say.unit_of_work(name, unit, most.unit))
     value = max(value for _, value in judged)
-    share = physics.share_of_most(Figure(name, value, unit), most)
+    share = say.share_of_most(Figure(name, value, unit), most)
     if value <= most.value * IMPOSSIBLE_FACTOR.value:
         return share
-    return fail_rule(3, physics.say_disbelieved(share), "set-up", physics.look_at_peak())
+    return fail_rule(3, say.say_disbelieved(share), "set-up", say.look_at_peak())
 
 
 def _rate(metric: MetricInput) -> RuleResult | _NoBound | str:
     declared, share = metric.declared, 0.0
     other = next((band for band in metric.upper_limits if band.unit != declared.unit), None)
     if other is not None:
-        return _NoBound(physics.unit_of_upper_limit(declared.name, declared.unit, cite_band(other), other.unit))
-    nearest: _NoBound | str = _NoBound(physics.no_size_of_upper_limit(declared.name))
+        return _NoBound(say.unit_of_upper_limit(declared.name, declared.unit, cite_band(other), other.unit))
+    nearest: _NoBound | str = _NoBound(say.no_size_of_upper_limit(declared.name))
     for size, value in points(metric):
         for bound, what, look in _most_often(metric, size):
-            described = physics.share_of_rate(declared.figure(size, value), bound, what)
+            described = say.share_of_rate(declared.figure(size, value), bound, what)
             if value > bound * IMPOSSIBLE_FACTOR.value:
-                return fail_rule(3, physics.say_disbelieved(described), "set-up", physics.look_at_pairs(look))
+                return fail_rule(3, say.say_disbelieved(described), "set-up", say.look_at_pairs(look))
             if value / bound > share:
                 share, nearest = value / bound, described
     return nearest
@@ -420,11 +419,11 @@ def _most_often(metric: MetricInput, size: int) -> Iterator[tuple[float, str, st
     for band in metric.upper_limits:
         bound = band.bound_at(size)
         if bound is not None and bound.high is not None:
-            yield bound.high, physics.upper_limit(bound.high, band.unit, cite_band(band)), physics.of_this_card()
+            yield bound.high, say.upper_limit(bound.high, band.unit, cite_band(band)), say.of_this_card()
     if metric.messages is not None:
         most = metric.messages
-        what = physics.carried_messages(physics.Ceiling(most.value, metric.declared.unit, most.terms, most.source))
-        yield most.value, what, physics.joined_messages()
+        what = say.carried_messages(say.Ceiling(most.value, metric.declared.unit, most.terms, most.source))
+        yield most.value, what, say.joined_messages()
 
 
 def _judged_points(limit: LimitLike | None, measured: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
@@ -437,31 +436,31 @@ def _limit(metric: MetricInput) -> RuleResult | _NoBound | str:
     name, unit, limit = metric.declared.name, metric.declared.unit, metric.limit
     measured = points(metric)
     if not measured:
-        return _NoBound(physics.not_read(name))
+        return _NoBound(say.not_read(name))
     if limit is None:
-        return _NoBound(physics.no_limit())
+        return _NoBound(say.no_limit())
     if unit != "MB/s":
-        return _NoBound(physics.unit_of_limit(name, unit))
+        return _NoBound(say.unit_of_limit(name, unit))
     judged = _judged_points(limit, measured)
     if not judged:
-        return _NoBound(physics.no_size_from(name, limit.from_bytes))
+        return _NoBound(say.no_size_from(name, limit.from_bytes))
     believed = IMPOSSIBLE_FACTOR.value
     size, value = max(judged, key=lambda point: point[1])
     # The bound of a long stream is the least of all.
     if value > limit.bound_at(0) * believed:
         for at_size, at_value in judged:
             if at_value > limit.bound_at(at_size) * believed:
-                sentence = physics.say_disbelieved(_share_of(metric, at_size, at_value, limit))
-                return fail_rule(3, sentence, "set-up", physics.look_at_limit())
+                sentence = say.say_disbelieved(_share_of(metric, at_size, at_value, limit))
+                return fail_rule(3, sentence, "set-up", say.look_at_limit())
     return _share_of(metric, size, value, limit)
 
 
 def _share_of(metric: MetricInput, size: int, value: float, limit: LimitLike) -> str:
-    return physics.share_of_limit(metric.declared.figure(size, value), _at_size(limit, size))
+    return say.share_of_limit(metric.declared.figure(size, value), _at_size(limit, size))
 
 
-def _at_size(limit: LimitLike, size: int) -> physics.Limit:
-    return physics.Limit(limit.value_mb_s, limit.bound_at(size), limit.terms, limit.source)
+def _at_size(limit: LimitLike, size: int) -> say.Limit:
+    return say.Limit(limit.value_mb_s, limit.bound_at(size), limit.terms, limit.source)
 
 
 def _latency(metric: MetricInput) -> RuleResult | _NoBound | str:
@@ -479,9 +478,9 @@ def _latency(metric: MetricInput) -> RuleResult | _NoBound | str:
     # In a collective with a root, many ranks wait for nothing, and the mean over ranks includes them.
     least = metric.least.value * (1.0 if metric.crossing is None else metric.crossing.waiting)
     if value >= least:
-        return _faster_than_the_link(metric) or physics.long_enough(figure, least)
-    sentence = physics.too_short_latency(figure, least, metric.least.source)
-    return fail_rule(3, sentence, "set-up", physics.look_at_memory(metric.least is LEAST_OF_TCP))
+        return _faster_than_the_link(metric) or say.long_enough(figure, least)
+    sentence = say.too_short_latency(figure, least, metric.least.source)
+    return fail_rule(3, sentence, "set-up", say.look_at_memory(metric.least is LEAST_OF_TCP))
 
 
 def _faster_than_the_link(metric: MetricInput) -> RuleResult | None:
@@ -495,8 +494,8 @@ def _faster_than_the_link(metric: MetricInput) -> RuleResult | None:
     for size, value in points(metric):
         if size < max(1, limit.from_bytes) or size / value <= limit.bound_at(size) * IMPOSSIBLE_FACTOR.value:
             continue
-        sentence = physics.too_fast(metric.declared.figure(size, value), size, _at_size(limit, size))
-        return fail_rule(3, sentence, "set-up", physics.look_at_times())
+        sentence = say.too_fast(metric.declared.figure(size, value), size, _at_size(limit, size))
+        return fail_rule(3, sentence, "set-up", say.look_at_times())
     return None
 
 
@@ -512,7 +511,5 @@ def _faster_collective(
     if value * IMPOSSIBLE_FACTOR.value >= least_us:
         return None
     figure = metric.declared.figure(size, value)
-    sentence = physics.too_fast_collective(
-        figure, least_us, crossing.times, size, crossing.waiting, _at_size(limit, size)
-    )
-    return fail_rule(3, sentence, "set-up", physics.look_at_times_of_all())
+    sentence = say.too_fast_collective(figure, least_us, crossing.times, size, crossing.waiting, _at_size(limit, size))
+    return fail_rule(3, sentence, "set-up", say.look_at_times_of_all())

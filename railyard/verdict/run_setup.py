@@ -38,8 +38,8 @@ from railyard.site.systems.model import Fabric, Rail
 from railyard.stacks import libraries, model
 from railyard.stacks.libraries import HOST, FileView, ImageFiles
 from railyard.verdict.wording import program
-from railyard.verdict.wording.ports import (
-    crossed_rails,
+from railyard.verdict.wording.path import (
+    crossed_wiring,
     different_mtus,
     other_mtu,
     outside_network,
@@ -176,7 +176,7 @@ def _find_crossed(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
                 continue
             told |= {one.node, other.node}
             shared = [device for device in others if own & _networks(other, device)]
-            yield crossed_rails(name, one.node, sorted(own), other.node, shared, sorted(_networks(other, name)))
+            yield crossed_wiring(name, one.node, sorted(own), other.node, shared, sorted(_networks(other, name)))
 
 
 def _with_another_rail_in(

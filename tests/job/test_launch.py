@@ -9,7 +9,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.hardware.node import NodeHardware
-from railyard.job.launch import Launch, counters_can_prove, rates, watched_devices
+from railyard.job.launch import Launch, watched_devices
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.spec import DEFAULT_SPEC
 from railyard.site.references.load import References
@@ -303,17 +303,17 @@ def test_a_rail_with_a_port_is_named_with_it() -> None:
 
 def test_what_has_no_counters_is_not_watched_and_cannot_prove(virtual: Site) -> None:
     assert watched_devices(virtual, ("hsn1",)) == ("hsn0", "eth0")
-    assert [counters_can_prove(virtual, fabric) for fabric in ("hsn", "eth")] == [True, True]
+    assert [virtual.system.fabrics[name].has_counters for name in ("hsn", "eth")] == [True, True]
     bare = virtual.system.fabrics["eth"].model_copy(update={"rails": (rail(device="eth0", counters="none"),)})
     fabrics = {**virtual.system.fabrics, "eth": bare}
     without = replace(virtual, system=virtual.system.model_copy(update={"fabrics": fabrics}))
     assert watched_devices(without, ("hsn0",)) == ("hsn1",)
-    assert [counters_can_prove(without, fabric) for fabric in ("hsn", "eth")] == [True, False]
+    assert [without.system.fabrics[name].has_counters for name in ("hsn", "eth")] == [True, False]
 
 
 def test_rails_of_one_fabric_have_one_rate(virtual: Site) -> None:
-    assert rates(virtual, "hsn", ("hsn0", "hsn1")) == {"hsn0": 0.4, "hsn1": 0.4}
-    assert rates(site_at(ROOT, "local"), "loopback", ("lo",)) == {"lo": 1.0}
+    assert virtual.system.fabrics["hsn"].rates(("hsn0", "hsn1")) == {"hsn0": 0.4, "hsn1": 0.4}
+    assert site_at(ROOT, "local").system.fabrics["loopback"].rates(("lo",)) == {"lo": 1.0}
 
 
 def test_every_cell_that_runs_can_be_launched() -> None:

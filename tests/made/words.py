@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from railyard.base.bounds import IDLE_SHARE
-from railyard.verdict.wording import Figure, Miss, Side, complete, ports, reference
+from railyard.benchmarks.model import Figure
+from railyard.verdict.wording import Miss, Side, pair_search, path, reference, run_rules
 
 
 def below(
@@ -43,9 +44,14 @@ def bounded(sizes: Sequence[int], measured: int, left: str = "") -> str:
 
 def at_line(number: int) -> str:
     """Return how a sentence begins to quote a line of the output that reports a failure."""
-    return complete.first_failure(number, "", "", "").removeprefix(", ")[:-1]
+    return run_rules.first_failure(number, "", "", "").removeprefix(", ")[:-1]
 
 
 def idle_second(part: str) -> str:
     """Return that the second of two rails was idle that should carry its share; ``part``: what it carried."""
-    return ports.idle([part], 2, IDLE_SHARE.value, IDLE_SHARE.unit, IDLE_SHARE.name)
+    return path.idle([part], 2, IDLE_SHARE.value, IDLE_SHARE.unit, IDLE_SHARE.name)
+
+
+def slow_alone(node: str) -> str:
+    """Return how a sentence begins that names a slow node: the rest is what it gave with each partner."""
+    return pair_search.slow_node(node, (), 1.0, "", 1.0).partition("nothing")[0]

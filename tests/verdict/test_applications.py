@@ -15,14 +15,12 @@ from railyard.site.references.model import Entry
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
 from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN, not_judged, program
-from railyard.verdict.wording import complete as complete_words
 from railyard.verdict.wording import path as path_words
-from railyard.verdict.wording import possible as possible_words
 from railyard.verdict.wording import reference as reference_words
-from railyard.verdict.wording.complete import say_reported
-from railyard.verdict.wording.path import carried_part, unseen_rest
-from railyard.verdict.wording.ports import idle_part
+from railyard.verdict.wording import run_rules as run_words
+from railyard.verdict.wording.path import carried_part, idle_part, unseen_rest
 from railyard.verdict.wording.reference import not_in_references
+from railyard.verdict.wording.run_rules import say_reported
 from tests.made.judged import IDLE, case_of, counters_file, judged
 from tests.made.words import at_line
 
@@ -113,7 +111,7 @@ def test_a_sound_run_without_a_reference_is_report_only(ran: Run) -> None:
     found = ran("npb/CG/W", npb_text(), remarks=("4 of 4 nodes, 1 of 1 cores a node",))
     state, rule, sentence = said(found)
     assert (state, rule) == ("report-only", None)
-    no_limit = possible_words.no_limit_for(["op_rate", "runtime"])
+    no_limit = run_words.no_limit_for(["op_rate", "runtime"])
     assert sentence.startswith(f"{NOT_ASSERTED}; rule 3 (possible) not judged: {no_limit}; ")
     assert sentence.endswith("; 4 of 4 nodes, 1 of 1 cores a node")
     assert [(figure.name, figure.value) for figure in found.figures] == [("op_rate", 800.0), ("runtime", 25.0)]
@@ -242,7 +240,7 @@ def test_ranks_that_do_not_know_one_another_fail_rule_1(ran: Run) -> None:
 def test_a_verification_that_fails_fails_the_run(ran: Run) -> None:
     found = ran("npb/CG/W", npb_text(verified="UNSUCCESSFUL"))
     assert said(found)[:2] == ("fail", 1)
-    assert said(found)[2].startswith(f"{complete_words.wrong_data(True, '')}, {at_line(12)}")
+    assert said(found)[2].startswith(f"{run_words.wrong_data(True, '')}, {at_line(12)}")
 
 
 def multi_zone_text(processes: int = 4, threads: int | None = 8, verified: str = "SUCCESSFUL") -> str:
@@ -286,7 +284,7 @@ def test_other_processes_or_threads_fail_and_both_are_named(
 def test_a_hybrid_run_that_calls_its_result_wrong_fails(ran: Run) -> None:
     found = ran("npb/SP-MZ/W", multi_zone_text(verified="UNSUCCESSFUL"), threads=2)
     assert said(found)[:2] == ("fail", 1)
-    assert said(found)[2].startswith(f"{complete_words.wrong_data(True, '')}, {at_line(12)}")
+    assert said(found)[2].startswith(f"{run_words.wrong_data(True, '')}, {at_line(12)}")
 
 
 @pytest.mark.parametrize("residual", ["8.1e+03 ...... FAILED", "nan ...... PASSED"])

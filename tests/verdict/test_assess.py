@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from railyard.base.wording import message_size
-from railyard.benchmarks.model import RepetitionsFrom
+from railyard.benchmarks.model import Figure, RepetitionsFrom
 from railyard.benchmarks.table import micro
 from railyard.job.mpi_identity import OtherMpi
 from railyard.parsers import imb
@@ -29,30 +29,20 @@ from railyard.verdict.assess import Assessment, assess
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_placement, with_remark, with_suspects
 from railyard.verdict.rule_model import cite_band
-from railyard.verdict.wording import NOBODY_BLAMED, NOT_PROVEN, WITH_EVERY, Figure, not_judged
-from railyard.verdict.wording import complete as complete_words
-from railyard.verdict.wording.complete import (
-    at_time_limit,
-    brief_cut_end,
-    cut_end,
-    cut_rows,
-    did_not_react,
-    did_not_run,
-    first_failure,
-    hangs,
-    no_exit_code,
-    say_exited,
-    say_reported,
-    say_stopped,
-    too_few_tables,
-)
+from railyard.verdict.wording import NOBODY_BLAMED, NOT_PROVEN, WITH_EVERY, not_judged
+from railyard.verdict.wording import run_rules as run_words
 from railyard.verdict.wording.path import (
     carried_one_way,
     carried_part,
     counters_not_found,
     counters_unusable,
+    idle,
+    idle_part,
     idled_on_all,
     log_contradicts,
+    look_at,
+    miscount,
+    no_bond,
     no_counters_of_rails,
     no_path,
     not_proven,
@@ -62,8 +52,6 @@ from railyard.verdict.wording.path import (
     unseen_rest,
     went_over,
 )
-from railyard.verdict.wording.ports import idle, idle_part, look_at, miscount, no_bond
-from railyard.verdict.wording.possible import Limit, say_disbelieved, say_unread, share_of_limit
 from railyard.verdict.wording.program import other_mpi, unknown_linkage
 from railyard.verdict.wording.reference import (
     held_at_worst,
@@ -77,6 +65,25 @@ from railyard.verdict.wording.reference import (
     own_condition,
     report_only,
     say_crossed,
+)
+from railyard.verdict.wording.run_rules import (
+    Limit,
+    at_time_limit,
+    brief_cut_end,
+    cut_end,
+    cut_rows,
+    did_not_react,
+    did_not_run,
+    first_failure,
+    hangs,
+    no_exit_code,
+    say_disbelieved,
+    say_exited,
+    say_reported,
+    say_stopped,
+    say_unread,
+    share_of_limit,
+    too_few_tables,
 )
 from tests.conftest import ROOT
 from tests.made.judged import SIZES, case_of, counters_file, healthy_rates, imb_output, judged
@@ -277,7 +284,7 @@ RULE_1: list[tuple[str, dict[str, Any], str, str]] = [
         "set-up",
         say_exited(1, first_failure(0, "", "cp: cannot stat '/data/inputs/.': No such file or directory", "")),
     ),
-    ("signal", {"exit_code": 137}, "scheduler", say_exited(137, '') + complete_words.killed_by_unknown()),
+    ("signal", {"exit_code": 137}, "scheduler", say_exited(137, '') + run_words.killed_by_unknown()),
     ("no exit code", {"exit_code": None}, "scheduler", no_exit_code("")),
     ("scheduler", {"scheduler_error": "no partition"}, "scheduler", did_not_run("no partition")),
     (
@@ -290,7 +297,7 @@ RULE_1: list[tuple[str, dict[str, Any], str, str]] = [
         "no output",
         {"output": ""},
         "set-up",
-        complete_words.say_unread(
+        run_words.foreign_output(
             "found '', expected output of IMB: a banner, a title \"# Benchmarking …\" or a heading"
         ),
     ),
@@ -367,7 +374,7 @@ def test_a_refused_rail_is_named_and_is_the_suspect(assessed: Assess, counters_t
     assert found.verdict.suspects == (Suspect("rail", "rail hsn0 of vn2 has no carrier", "vn2", "hsn0"),)
 
 
-ONLY_VN1 = complete_words.other_nodes(["vn1"], ["vn1", "vn2"])
+ONLY_VN1 = run_words.other_nodes(["vn1"], ["vn1", "vn2"])
 HEALTHY_VN1 = {"hsn0": (190.0, 2.0), "hsn1": (0.1, 0.1), "eth0": (0.1, 0.1)}
 
 
@@ -780,7 +787,7 @@ def test_a_stacks_log_that_contradicts_the_counters_is_said(assessed: Assess) ->
 def test_a_host_that_answers_by_another_name_is_named(assessed: Assess, counters_text: Callable[..., str]) -> None:
     vn2 = counters_text("node7", {**HEALTHY_VN1, "hsn0": (2, 190)})
     found = assessed(counters=(counters_text("vn1", HEALTHY_VN1), vn2))
-    assert said(found) == ("fail", 1, "scheduler", complete_words.other_nodes(["vn1", "node7"], ["vn1", "vn2"]))
+    assert said(found) == ("fail", 1, "scheduler", run_words.other_nodes(["vn1", "node7"], ["vn1", "vn2"]))
     assert found.verdict.suspects == ()
 
 
@@ -788,7 +795,7 @@ def test_a_run_whose_nodes_nobody_names_fails(virtual: Site) -> None:
     output = imb_output("imb/Uniband", healthy_rates("hsn", 1), 1)
     found = judged(case_of(virtual, "imb/Uniband", launch={"nodes": ()}), output, imb.parse)
     assert said(found)[:3] == ("fail", 1, "scheduler")
-    assert said(found)[3].startswith(complete_words.no_nodes())
+    assert said(found)[3].startswith(run_words.no_nodes())
 
 
 def test_a_host_with_a_domain_is_the_node(assessed: Assess, counters_text: Callable[..., str]) -> None:
@@ -941,8 +948,7 @@ def test_a_judged_run_passes_through_no_module_that_it_does_not_need(
     modules = {Path(name).relative_to(package).as_posix() for name in entered if name.startswith(package)}
     others = ("benchmarks/apps/", "benchmarks/node_pairs.py", "verdict/applications.py", "verdict/node_pairs.py")
     assert [name for name in sorted(modules) if name.startswith(others)] == []
-    deciding = [name for name in sorted(modules) if not name.startswith("verdict/wording/")]  # words decide nothing
-    assert len(deciding) <= 40, "\n".join(deciding)
+    assert len(modules) <= 40, "\n".join(sorted(modules))
 
 
 def test_a_stand_in_is_exempt_from_linkage_alone(assessed: Assess) -> None:

@@ -12,8 +12,8 @@ from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
 from railyard.verdict.wording import NOT_PROVEN, not_judged
 from railyard.verdict.wording import reference as reference_words
-from railyard.verdict.wording.complete import ended_well, wrong_data
 from railyard.verdict.wording.path import carried_part, unseen_rest
+from railyard.verdict.wording.run_rules import ended_well, wrong_data
 from tests.made.judged import case_of, judged
 from tests.made.words import at_line, below
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from railyard.benchmarks.model import Figure
 from railyard.parsers.detect import parse
 from railyard.site.references.load import References
 from railyard.site.site import Site, site_at
@@ -13,7 +14,7 @@ from railyard.verdict.stored_outputs.judge import judge
 from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.system_target import of_system
 from railyard.verdict.stored_outputs.target import Nodes, of_link
-from railyard.verdict.wording import Figure, stored_outputs, too_short
+from railyard.verdict.wording import stored_outputs, too_short
 from railyard.verdict.wording import weak_figures as weak_words
 from tests.conftest import ROOT
 from tests.verdict.test_one_host import ib_write_bw, iperf3_client, osu_bw, osu_latency

@@ -11,8 +11,7 @@ from railyard.verdict.path.traffic import NodeTraffic, Plan
 from railyard.verdict.rule_model import PathProof
 from railyard.verdict.wording import NOT_PROVEN
 from railyard.verdict.wording import path as path_words
-from railyard.verdict.wording.path import say_besides, say_moved
-from railyard.verdict.wording.ports import grew, idle_part, look_at, lost_carrier
+from railyard.verdict.wording.path import grew, idle_part, look_at, lost_carrier, say_besides, say_moved
 from tests.made.sysfs import Tree
 from tests.made.words import idle_second
 

@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 
 import pytest
 
+from railyard.benchmarks.model import Figure
 from railyard.provision.testbed.starvation import Reading
 from railyard.results.record.form import AttemptRecord, Suspect
 from railyard.verdict.assess import Assessment, attempt_of
@@ -20,10 +21,10 @@ from railyard.verdict.findings import (
     with_suspects,
 )
 from railyard.verdict.verdict import judge
-from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY, Figure, Miss
+from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY, Miss
 from railyard.verdict.wording import blame as blame_words
-from railyard.verdict.wording import complete as complete_words
-from railyard.verdict.wording.ports import look_at
+from railyard.verdict.wording import run_rules as run_words
+from railyard.verdict.wording.path import look_at
 
 Assess = Callable[..., Assessment]
 M = 1 << 20
@@ -76,11 +77,11 @@ def test_a_process_that_waits_for_a_dead_rail_is_not_named_as_one_that_did_not_r
     job = replace(found.inputs.job, timed_out=True, exit_code=None, stuck=("vn1",))
     inputs = replace(found.inputs, job=job)
     hung = replace(found, inputs=inputs, verdict=judge(inputs))
-    ended = complete_words.at_time_limit(job.time_limit_s, job.tables, 1, "", "", "")
-    assert hung.verdict.sentence == complete_words.did_not_react(["vn1"], [], ended)
-    does = (complete_words.hangs(None), complete_words.say_stopped())
+    ended = run_words.at_time_limit(job.time_limit_s, job.tables, 1, "", "", "")
+    assert hung.verdict.sentence == run_words.did_not_react(["vn1"], [], ended)
+    does = (run_words.hangs(None), run_words.say_stopped())
     known = judge(replace(inputs, job=replace(job, stuck_in=does)))
-    assert known.sentence == complete_words.did_not_react(["vn1"], does, ended)
+    assert known.sentence == run_words.did_not_react(["vn1"], does, ended)
     rail = Suspect("rail", "no result with anybody", "vn2", "hsn1")
     named = with_suspects(hung, Findings((rail,), rail.reason)).verdict
     assert named.sentence.startswith(ended) and hung.verdict.sentence not in named.text

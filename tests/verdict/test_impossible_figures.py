@@ -5,14 +5,14 @@ from types import MappingProxyType
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.model import Benchmark
+from railyard.benchmarks.model import Benchmark, Figure
 from railyard.benchmarks.table import micro
 from railyard.parsers.detect import parse
 from railyard.parsers.output import ParsedOutput, Table
 from railyard.verdict.stored_outputs.judge import judge
 from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.target import Nodes, of_link
-from railyard.verdict.wording import Figure, too_short
+from railyard.verdict.wording import too_short
 
 SIZES = tuple(1 << power for power in range(23))
 EDR_MB_S = 12_000.0

@@ -13,7 +13,7 @@ from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.search.model import rounds, shifts
 from railyard.verdict.node_pairs import least_of, record_of, with_slow_nodes
-from railyard.verdict.wording import possible as possible_words
+from railyard.verdict.wording import run_rules as run_words
 from railyard.verdict.wording.path import carried_part, say_moved, went_over
 from railyard.verdict.wording.reference import say_crossed
 from tests.made.judged import case_of, judged
@@ -193,7 +193,7 @@ def test_a_pair_within_each_node_moves_nothing_over_any_network(run: Run) -> Non
         "pass", None, None,
         "bandwidth holds pair-within-a-node: its worst value at 4 MiB is 7.8 times better than the bound of "
         "pair-within-a-node (bounded: 1 of 1 size, 4 MiB); rule 3 (possible) not "
-        f"judged: {possible_words.no_limit_for(['bandwidth', 'latency'])}",
+        f"judged: {run_words.no_limit_for(['bandwidth', 'latency'])}",
     )  # fmt: skip
     assert found.path.sentence == (
         "no network of vn1, vn2, vn3 and vn4 carried it: each pair moved 33.6 MB one way in memory"

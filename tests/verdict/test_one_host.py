@@ -5,11 +5,12 @@ import json
 import pytest
 
 from railyard.base.wording import IMPOSSIBLE
+from railyard.benchmarks.model import Figure
 from railyard.parsers import cxi, iperf3, osu, perftest, qperf
 from railyard.verdict.stored_outputs.judge import judge
 from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.target import Nodes, of_link
-from railyard.verdict.wording import Figure, too_short
+from railyard.verdict.wording import too_short
 
 SIZES = (0, *(1 << n for n in range(23)))
 

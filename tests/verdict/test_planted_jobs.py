@@ -14,7 +14,7 @@ from railyard.verdict import wording
 from railyard.verdict.assess import Assessment
 from railyard.verdict.rule_model import Inputs, Job, PathProof
 from railyard.verdict.verdict import Verdict, judge
-from railyard.verdict.wording import complete as complete_words
+from railyard.verdict.wording import run_rules as run_words
 from tests.made.fault_case import fault
 
 Assess = Callable[..., Assessment]
@@ -107,7 +107,7 @@ def test_a_drained_neighbour_of_a_node_that_died_is_no_suspect(said: str) -> Non
 def test_a_job_that_slurm_ended_for_time_is_no_crash(said: str) -> None:
     verdict = of_record(record("TIMEOUT", "0:15"))
     assert (verdict.state, verdict.rule) == ("fail", 1)
-    assert verdict.sentence.startswith(complete_words.at_time_limit(120, 0, 1, "", "", ""))
+    assert verdict.sentence.startswith(run_words.at_time_limit(120, 0, 1, "", "", ""))
     assert said in verdict.sentence
 
 
@@ -115,13 +115,13 @@ def test_a_job_that_slurm_ended_for_time_is_no_crash(said: str) -> None:
     ("ran_on", "changes"),
     [
         fault("other-node", "scheduler", "a job that ran on another node than asked",
-              complete_words.other_nodes(("vn1", "vn9"), ("vn1", "vn2")), ("vn1", "vn9"), {}),
+              run_words.other_nodes(("vn1", "vn9"), ("vn1", "vn2")), ("vn1", "vn9"), {}),
         fault("more-nodes", "scheduler", "a job that ran on a node more than asked",
-              complete_words.other_nodes(("vn1", "vn2", "vn3"), ("vn1", "vn2")), ("vn1", "vn2", "vn3"), {}),
+              run_words.other_nodes(("vn1", "vn2", "vn3"), ("vn1", "vn2")), ("vn1", "vn2", "vn3"), {}),
         fault("fewer-nodes", "scheduler", "a job that ran on a node fewer than asked",
-              complete_words.other_nodes(("vn1",), ("vn1", "vn2")), ("vn1",), {}),
+              run_words.other_nodes(("vn1",), ("vn1", "vn2")), ("vn1",), {}),
         fault("no-last-line", "session", "a job script that was killed before its last line",
-              complete_words.no_exit_code(""), ("vn1", "vn2"), {"exit_code": None}),
+              run_words.no_exit_code(""), ("vn1", "vn2"), {"exit_code": None}),
     ],
 )  # fmt: skip
 def test_nodes_that_were_not_asked_for_are_named_and_nobody_is_blamed(

@@ -14,7 +14,7 @@ from railyard.verdict.assess import Assessment
 from railyard.verdict.stored_outputs.judge import judge
 from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.system_target import of_system
-from railyard.verdict.wording.complete import say_exited, say_reported
+from railyard.verdict.wording.run_rules import say_exited, say_reported
 from tests.made.judged import SIZES, case_of, healthy_bytes, healthy_rates, imb_output, judged
 
 M = 1 << 20

@@ -16,8 +16,7 @@ from railyard.site.test_id import of_name
 from railyard.verdict.assess import Assessment, record_of, untested_record, verdict_record
 from railyard.verdict.verdict import not_tested
 from railyard.verdict.wording import path as path_words
-from railyard.verdict.wording import ports
-from railyard.verdict.wording.ports import idle_part
+from railyard.verdict.wording.path import idle_part
 from tests.conftest import ROOT
 from tests.made.words import idle_second
 
@@ -142,7 +141,7 @@ def test_a_failure_has_rule_class_suspects_and_next_look_apart(assessed: Assess)
     assert verdict.sentence == (idle_second(idle_part("hsn1", "vn1", "sent", 100_000, 190_100_000)))
     assert (verdict.rule, verdict.class_) == (4, "set-up")
     assert verdict.suspects == (Suspect("stack", path_words.idled_on_all(["hsn1"], ["vn1", "vn2"]), None, None),)
-    assert verdict.next == ports.look_at_settings(["hsn1"], "vn1")
+    assert verdict.next == path_words.look_at_settings(["hsn1"], "vn1")
     assert [(rule.rule, rule.name, rule.state) for rule in verdict.rules] == [
         (1, "complete", "pass"),
         (2, "metrics", "pass"),

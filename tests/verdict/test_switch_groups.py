@@ -21,7 +21,7 @@ from railyard.verdict.switch_groups import (
 )
 from tests.made.large_cluster import Shape
 from tests.made.simulated_groups import DRAGONFLY, FAT_TREE, SHAPES, Measured, Sick, made_site_of, play
-from tests.made.words import below
+from tests.made.words import below, slow_alone
 
 HALF = "    up_links: 4\n"
 BLOCKED = "    blocking: 2\n"
@@ -112,7 +112,7 @@ def test_up_links_that_carry_more_than_is_stated_bound_nothing(tmp_path: Path) -
 
 CASES = {
     "a slow node is a node, not its leaf switch": (
-        FAT_TREE, Sick(nodes={19: 0.5}), [("rail", "n0020", None)], "n0020 alone gives",
+        FAT_TREE, Sick(nodes={19: 0.5}), [("rail", "n0020", None)], slow_alone("n0020"),
     ),
     "a leaf switch that lost half its up-links": (
         FAT_TREE, Sick(leaves={3: 0.5}), [("leaf", None, "leaf004")], "good sides give", 
@@ -126,7 +126,7 @@ CASES = {
     ),
     "everything at 40 %": (FAT_TREE, Sick(everything=0.4), [], below(17952, 42232, 4 << 20)),
     "a slow node of a dragonfly": (
-        DRAGONFLY, Sick(nodes={19: 0.5}), [("rail", "n0020", None)], "n0020 alone gives",
+        DRAGONFLY, Sick(nodes={19: 0.5}), [("rail", "n0020", None)], slow_alone("n0020"),
     ),
     "a slow leaf switch of a dragonfly": (
         DRAGONFLY, Sick(leaves={3: 0.5}), [("leaf", None, "leaf004")], "leaf004 (4 nodes at once) gives",

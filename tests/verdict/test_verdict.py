@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from railyard.base.bounds import LEAST_LATENCY
 from railyard.base.json_codec import encode
+from railyard.benchmarks.model import Figure
 from railyard.benchmarks.moved_bytes import Crossing
 from railyard.hardware.limits import Limit, LinkFloor
 from railyard.parsers.job_end import JobEnd, Kind
@@ -34,17 +35,15 @@ from railyard.verdict.rule_model import (
     RefusedRail,
 )
 from railyard.verdict.verdict import Verdict, each_once, judge, not_tested
-from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN, Figure, Miss, not_judged
-from railyard.verdict.wording import complete as say
+from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN, Miss, not_judged
 from railyard.verdict.wording import path as path_words
-from railyard.verdict.wording import possible as possible_words
 from railyard.verdict.wording import reference as reference_words
-from railyard.verdict.wording.complete import brief_failure, ended_well, look_at_outputs, say_exited
-from railyard.verdict.wording.path import counters_not_found
-from railyard.verdict.wording.ports import idle_part, lost_carrier
-from railyard.verdict.wording.possible import read, read_at
+from railyard.verdict.wording import run_rules as run_words
+from railyard.verdict.wording import run_rules as say
+from railyard.verdict.wording.path import counters_not_found, idle_part, lost_carrier
 from railyard.verdict.wording.reference import held_at_worst, look_at_rails, no_size_for, own_condition, say_crossed
 from railyard.verdict.wording.reference import other_unit as other_unit_of
+from railyard.verdict.wording.run_rules import brief_failure, ended_well, look_at_outputs, read, read_at, say_exited
 from tests.made.words import bounded, broken
 
 K, M = 1 << 10, 1 << 20
@@ -89,8 +88,8 @@ HEALTHY = Inputs(
 
 def share_of_limit(value_mb_s: float, at: int | None = None, with_burst: float = LIMIT.value_mb_s) -> str:
     """Return which share of ``LIMIT`` a bandwidth is; ``with_burst``: the limit of a message of that size."""
-    limit = possible_words.Limit(LIMIT.value_mb_s, with_burst, LIMIT.terms, LIMIT.source)
-    return possible_words.share_of_limit(Figure("bandwidth", value_mb_s, "MB/s", at), limit)
+    limit = run_words.Limit(LIMIT.value_mb_s, with_burst, LIMIT.terms, LIMIT.source)
+    return run_words.share_of_limit(Figure("bandwidth", value_mb_s, "MB/s", at), limit)
 
 
 def with_job(**changes: Any) -> Inputs:
@@ -123,7 +122,7 @@ def test_a_healthy_run_passes_and_all_five_rules_say_why() -> None:
     assert [rule.sentence for rule in verdict.rules[:4]] == [
         ended_well(("vn1", "vn2"), 1, False),
         read([read_at("bandwidth", "MB/s", 4), read_at("latency", "us", 2)]),
-        f"{share_of_limit(47.83, 4 * M)}; {possible_words.long_enough(Figure('latency', 20.0, 'us', 0), 0.4)}",
+        f"{share_of_limit(47.83, 4 * M)}; {run_words.long_enough(Figure('latency', 20.0, 'us', 0), 0.4)}",
         PROVEN.sentence,
     ]
     assert verdict.references == ("hsn-uni-1", "hsn-curve")
@@ -275,7 +274,7 @@ RULE_1 = [
     (
         {"unread": "line 1: found 'hello'"},
         "set-up",
-        say.say_unread("line 1: found 'hello'"),
+        say.foreign_output("line 1: found 'hello'"),
         say.look_at_both_outputs(),
     ),
     ({"tables": 0}, "set-up", say.too_few_tables(0, 1), say.look_at_end()),
@@ -441,35 +440,35 @@ def test_a_single_figure_has_no_message_size_in_any_sentence() -> None:
     assert reference == (f"{broken('below', 46.67, 47.0, 'tcp-1 (class: shaped rate)')}{CROSSED}")
     held = held_at_worst("bandwidth", ["tcp-1"], "", 47.5 / 47.0, "tcp-1", reference_words.bounded_figure(True))
     assert sentences(47.5)[4] == held
-    assert sentences(60.0)[2] == possible_words.say_disbelieved(share_of_limit(60.0))
-    assert sentences(math.nan)[1] == possible_words.not_finite("bandwidth", math.nan)
+    assert sentences(60.0)[2] == run_words.say_disbelieved(share_of_limit(60.0))
+    assert sentences(math.nan)[1] == run_words.not_finite("bandwidth", math.nan)
 
 
 # Rule 2
 
 RULE_2 = [
-    (bandwidth(measured=None), possible_words.say_unread("bandwidth", "MB/s", "")),
+    (bandwidth(measured=None), run_words.say_unread("bandwidth", "MB/s", "")),
     (
         bandwidth(measured=None, problem="no column bandwidth"),
-        possible_words.say_unread("bandwidth", "MB/s", "no column bandwidth"),
+        run_words.say_unread("bandwidth", "MB/s", "no column bandwidth"),
     ),
-    (bandwidth(measured=MeasuredMetric("MB/s", (), ())), possible_words.say_unread("bandwidth", "MB/s", "")),
-    (bandwidth(measured=MeasuredMetric("MB/s", (1, 2), (1.0,))), possible_words.unlike_counts("bandwidth", 2, 1)),
+    (bandwidth(measured=MeasuredMetric("MB/s", (), ())), run_words.say_unread("bandwidth", "MB/s", "")),
+    (bandwidth(measured=MeasuredMetric("MB/s", (1, 2), (1.0,))), run_words.unlike_counts("bandwidth", 2, 1)),
     (
         bandwidth(measured=MeasuredMetric("GB/s", SIZES, (1.0,) * 4)),
-        possible_words.other_unit("bandwidth", "GB/s", "MB/s"),
+        run_words.other_unit("bandwidth", "GB/s", "MB/s"),
     ),
-    (bandwidth(measured=MeasuredMetric(None, SIZES, (1.0,) * 4)), possible_words.other_unit("bandwidth", None, "MB/s")),
-    (bandwidth(measured=MeasuredMetric("MB/s", (8, 4), (1.0, 1.0))), possible_words.unsorted_sizes("bandwidth")),
-    (bandwidth(0.8, math.nan, 47.5, 47.8), possible_words.not_finite("bandwidth at 4 KiB", math.nan)),
-    (bandwidth(0.8, 2.5, 47.5, math.inf), possible_words.not_finite("bandwidth at 4 MiB", math.inf)),
-    (bandwidth(0.8, 2.5, None, 47.8), possible_words.not_finite("bandwidth at 1 MiB", None)),
-    (bandwidth(0.8, 2.5, True, 47.8), possible_words.not_finite("bandwidth at 1 MiB", True)),
-    (bandwidth(0.8, 0.0, 47.5, 47.8), possible_words.not_above_0("bandwidth at 4 KiB", 0.0, "MB/s")),
-    (bandwidth(-0.1, 2.5, 47.5, 47.8), possible_words.not_above_0("bandwidth at 1 B", -0.1, "MB/s")),
+    (bandwidth(measured=MeasuredMetric(None, SIZES, (1.0,) * 4)), run_words.other_unit("bandwidth", None, "MB/s")),
+    (bandwidth(measured=MeasuredMetric("MB/s", (8, 4), (1.0, 1.0))), run_words.unsorted_sizes("bandwidth")),
+    (bandwidth(0.8, math.nan, 47.5, 47.8), run_words.not_finite("bandwidth at 4 KiB", math.nan)),
+    (bandwidth(0.8, 2.5, 47.5, math.inf), run_words.not_finite("bandwidth at 4 MiB", math.inf)),
+    (bandwidth(0.8, 2.5, None, 47.8), run_words.not_finite("bandwidth at 1 MiB", None)),
+    (bandwidth(0.8, 2.5, True, 47.8), run_words.not_finite("bandwidth at 1 MiB", True)),
+    (bandwidth(0.8, 0.0, 47.5, 47.8), run_words.not_above_0("bandwidth at 4 KiB", 0.0, "MB/s")),
+    (bandwidth(-0.1, 2.5, 47.5, 47.8), run_words.not_above_0("bandwidth at 1 B", -0.1, "MB/s")),
     (
         bandwidth(measured=MeasuredMetric("MB/s", (1, 8, 4 << 20), (0.8, 0.0, 47.8))),
-        possible_words.not_above_0("bandwidth at 8 B", 0.0, "MB/s"),
+        run_words.not_above_0("bandwidth at 8 B", 0.0, "MB/s"),
     ),
 ]
 
@@ -479,7 +478,7 @@ def test_rule_2_lets_a_rate_that_is_only_reported_be_printed_as_zero() -> None:
     rate = MetricInput(declared, MeasuredMetric("1/s", (1, 4 << 20), (9000.0, 0.0)))
     asserted = replace(rate, declared=replace(declared, reported_only=None))
     assert judge(replace(HEALTHY, metrics=(bandwidth(), rate))).rules[1].state == "pass"
-    wrong = possible_words.not_above_0("message_rate at 4 MiB", 0.0, "1/s")
+    wrong = run_words.not_above_0("message_rate at 4 MiB", 0.0, "1/s")
     assert judge(replace(HEALTHY, metrics=(bandwidth(), asserted))).rules[1].sentence == wrong
 
 
@@ -491,17 +490,17 @@ def test_rule_2_lets_a_small_message_be_printed_as_zero() -> None:
 
 @pytest.mark.parametrize(("metric", "sentence"), RULE_2)
 def test_rule_2_names_the_metric_that_is_wrong(metric: MetricInput, sentence: str) -> None:
-    assert found(judge(with_metric(metric))) == ("fail", 2, "set-up", sentence, possible_words.look_at_headings())
+    assert found(judge(with_metric(metric))) == ("fail", 2, "set-up", sentence, run_words.look_at_headings())
 
 
 def test_rule_2_fails_a_check_that_declares_nothing() -> None:
     verdict = judge(replace(HEALTHY, metrics=()))
-    assert found(verdict)[:4] == ("fail", 2, "set-up", possible_words.nothing_declared())
+    assert found(verdict)[:4] == ("fail", 2, "set-up", run_words.nothing_declared())
 
 
 def test_rule_2_names_all_metrics_that_are_wrong() -> None:
     metrics = (bandwidth(measured=None), replace(LATENCY, measured=None))
-    unread = [possible_words.say_unread(name, unit, "") for name, unit in (("bandwidth", "MB/s"), ("latency", "us"))]
+    unread = [run_words.say_unread(name, unit, "") for name, unit in (("bandwidth", "MB/s"), ("latency", "us"))]
     assert judge(replace(HEALTHY, metrics=metrics)).rules[1].sentence == "; ".join(unread)
 
 
@@ -514,8 +513,8 @@ def test_rule_3_fails_above_the_limit_by_2_percent() -> None:
         "fail",
         3,
         "set-up",
-        possible_words.say_disbelieved(share_of_limit(49.6, 4 * M)),
-        possible_words.look_at_limit(),
+        run_words.say_disbelieved(share_of_limit(49.6, 4 * M)),
+        run_words.look_at_limit(),
     )
     assert judge(with_metric(bandwidth(0.8, 2.5, 47.5, 49.5, bands=(FLOOR,)))).state == "pass"
 
@@ -538,7 +537,7 @@ def test_rule_3_lets_each_message_begin_with_a_full_bucket() -> None:
         "fail",
         3,
         "set-up",
-        possible_words.say_disbelieved(share_of_limit(56.66, M, with_burst)),
+        run_words.say_disbelieved(share_of_limit(56.66, M, with_burst)),
     )
     # the same figure at 4 MiB is too much, since a bucket is a smaller part of a longer message
     assert judge(with_metric(bandwidth(0.8, 2.5, 47.5, 51.1, limit=bucket, bands=(FLOOR,)))).state == "pass"
@@ -548,27 +547,25 @@ def test_rule_3_lets_each_message_begin_with_a_full_bucket() -> None:
 def test_rule_3_says_not_judged_without_a_limit() -> None:
     verdict = judge(replace(HEALTHY, metrics=(bandwidth(limit=None),), link_limit_known=False))
     assert verdict.state == "pass"
-    assert (verdict.rules[2].state, verdict.rules[2].why_unjudged) == ("not-judged", possible_words.no_limit())
+    assert (verdict.rules[2].state, verdict.rules[2].why_unjudged) == ("not-judged", run_words.no_limit())
     assert verdict.remarks == (f"rule 3 (possible) {verdict.rules[2].sentence}",)
 
 
 def test_rule_3_says_not_judged_where_no_size_reaches_the_limit() -> None:
     short = bandwidth(measured=MeasuredMetric("MB/s", (1, 4096), (0.8, 2.5)))
-    assert judge(replace(HEALTHY, metrics=(short,))).rules[2].why_unjudged == possible_words.no_size_from(
-        "bandwidth", M
-    )
+    assert judge(replace(HEALTHY, metrics=(short,))).rules[2].why_unjudged == run_words.no_size_from("bandwidth", M)
 
 
 def test_rule_3_says_what_it_had_nothing_to_hold_against() -> None:
     unread = judge(replace(HEALTHY, metrics=(bandwidth(measured=None),)))
-    assert unread.rules[2].why_unjudged == possible_words.not_read("bandwidth")
+    assert unread.rules[2].why_unjudged == run_words.not_read("bandwidth")
     assert unread.rules[4].why_unjudged == reference_words.say_unread(["bandwidth"])
     rate = MetricInput(DeclaredMetric("message_rate", "1/s", "rate"), MeasuredMetric("1/s", (8,), (1e6,)))
-    no_limit = possible_words.no_limit_for(["message_rate"])
+    no_limit = run_words.no_limit_for(["message_rate"])
     assert judge(replace(HEALTHY, metrics=(rate,))).rules[2].why_unjudged == no_limit
-    assert judge(replace(HEALTHY, metrics=())).rules[2].why_unjudged == possible_words.no_limit_for([])
+    assert judge(replace(HEALTHY, metrics=())).rules[2].why_unjudged == run_words.no_limit_for([])
     scaled = bandwidth(declared=replace(DECLARED, unit="GB/s"), measured=MeasuredMetric("GB/s", SIZES, (0.04,) * 4))
-    other_unit = possible_words.unit_of_limit("bandwidth", "GB/s")
+    other_unit = run_words.unit_of_limit("bandwidth", "GB/s")
     assert judge(replace(HEALTHY, metrics=(scaled,))).rules[2].why_unjudged == other_unit
 
 
@@ -609,7 +606,7 @@ def test_rule_3_fails_a_latency_of_shared_memory(latency_us: float, state: str) 
     assert verdict.state == state
     if state == "fail":
         figure = Figure("latency", 0.39, "us", 0)
-        assert verdict.rules[2].sentence == possible_words.too_short_latency(figure, 0.4, LEAST_LATENCY.source)
+        assert verdict.rules[2].sentence == run_words.too_short_latency(figure, 0.4, LEAST_LATENCY.source)
 
 
 def test_rule_3_allows_a_collective_of_no_bytes_and_a_latency_within_a_node() -> None:
@@ -641,9 +638,9 @@ def test_rule_3_leaves_collectives_of_less_than_50_us_alone(size: int, time_us: 
     rule = judge(replace(HEALTHY, metrics=(bandwidth(), time))).rules[2]
     assert rule.state == state, rule.sentence
     if state == "fail":
-        most = possible_words.Limit(50_000.0, 50_000.0, "400 Gbit/s", "a table")
+        most = run_words.Limit(50_000.0, 50_000.0, "400 Gbit/s", "a table")
         figure, least_us = Figure("time_avg", 40.0, "us", 4 * M), 4 * M / 50_000.0
-        assert rule.sentence == possible_words.too_fast_collective(figure, least_us, 1.0, 4 * M, 1.0, most)
+        assert rule.sentence == run_words.too_fast_collective(figure, least_us, 1.0, 4 * M, 1.0, most)
 
 
 # Rule 4
@@ -807,8 +804,7 @@ def test_a_report_only_system_is_judged_by_the_floors_of_its_links() -> None:
         "report-only",
         None,
         None,
-        f"{reference_words.report_only('new machine', [held])}; rule 3 (possible) "
-        f"{not_judged(possible_words.no_limit())}",
+        f"{reference_words.report_only('new machine', [held])}; rule 3 (possible) {not_judged(run_words.no_limit())}",
     )
     low = replace(EDR, measured=MeasuredMetric("MB/s", (M,), (9000.0,)))
     assert judge(replace(inputs, metrics=(low,))).rule == 5

@@ -15,7 +15,7 @@ from railyard.base.wording import count_of, listing
 from railyard.benchmarks import metrics, model
 from railyard.benchmarks.table import micro
 from railyard.job import counters
-from railyard.job.launch import Launch, counter_drivers
+from railyard.job.launch import Launch
 from railyard.parsers.output import ParsedOutput, ParseError
 from railyard.results.record.form import Suspect
 from railyard.rfm.checks.probe_places import HeldPair, NotProbed, Place, Series, Step, no_step
@@ -225,7 +225,9 @@ class CrossedCables:
         front = [*self.place.front(launch), "sh", READER, name, name, *rails, "--"]
         way.write_files(self.stage)
         held.answer(name, Step(launch.env, [*front, *way.words(launch, way.size_bytes)], folder=name))
-        read = [each for each in read_counters(self.stage / name, counter_drivers(self.site)) if each.problem is None]
+        read = [
+            each for each in read_counters(self.stage / name, self.site.system.counter_drivers) if each.problem is None
+        ]
         return is_crossed(read[0], read[1], rails) if len(read) == 2 else None
 
 

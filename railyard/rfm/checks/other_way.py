@@ -24,7 +24,7 @@ from railyard.base.errors import RailyardError
 from railyard.base.hostlist import label
 from railyard.base.wording import listing, number, percent
 from railyard.job import probe_job
-from railyard.job.launch import Launch, counter_drivers, counters_can_prove
+from railyard.job.launch import Launch
 from railyard.results.record.form import Suspect
 from railyard.rfm.checks.node_questions import first_line
 from railyard.rfm.checks.plan import Plan
@@ -122,7 +122,7 @@ class WayBack:
 
     @property
     def _drivers(self) -> Mapping[str, str]:
-        return counter_drivers(self.rails.site)
+        return self.rails.site.system.counter_drivers
 
     def _single_rail_launch(self, rail: str) -> Launch:
         assert self.rails.one_way is not None
@@ -329,7 +329,7 @@ def of_plan(plan: Plan, rails: RailProber) -> WayBack | None:
     is_asked = system.scheduler in FAMILIES and system.provider != "replay" and not isinstance(rails.place, LocalPlace)
     if not is_asked or plan.ranks.total != 2 * plan.ranks.per_node:
         return None
-    if not plan.launch.meant or not counters_can_prove(plan.site, plan.test.fabric):
+    if not plan.launch.meant or not plan.site.system.fabrics[plan.test.fabric].has_counters:
         return None
     # Also if a site wants no jobs of probes: these steps belong to the run's own job.
     place = InJob(plan.site, rails.stage, plan.scheduling.launcher, plan.test.stack, _no_job)

@@ -18,7 +18,7 @@ from railyard.base.bounds import PROBE_ROUNDS_MOST, PROBE_TIME
 from railyard.base.hostlist import label
 from railyard.base.wording import count_of, message_size
 from railyard.job import probe_job
-from railyard.job.launch import Launch, counter_drivers
+from railyard.job.launch import Launch
 from railyard.job.probe_job import STARTED_AGAIN
 from railyard.parsers.output import ParsedOutput
 from railyard.rfm.checks.node_questions import Addresses, CrossedCables, PingPong, first_line, read_counters, starts
@@ -417,7 +417,7 @@ class RailProber:
         if held.is_seen:
             return held.answer(name, self.step(self.one_way, probe)), True
         text = held.answer(name, self.counted_step(self.one_way, probe, name))
-        sender = sent_by(self.stage / name, probe.rail, counter_drivers(self.site))
+        sender = sent_by(self.stage / name, probe.rail, self.site.system.counter_drivers)
         return text, sender == label(probe.node_a)
 
     def counted_step(self, way: PingPong, probe: Probe, name: str) -> Step:

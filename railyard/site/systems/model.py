@@ -226,6 +226,18 @@ class Fabric(Preparation):
         most = len(self.rails)
         return tuple(sorted({1, *(self.rail_counts or (*powers_of_two(most), most))}))
 
+    @property
+    def has_counters(self) -> bool:
+        """Whether all rails have counters, so that a path over them can be proven."""
+        return all(rail.counters != "none" for rail in self.rails)
+
+    def rates(self, devices: tuple[str, ...]) -> dict[str, float]:
+        """Return the rate of each of its rails in Gbit/s, for the split: rails of one fabric share its link.
+
+        1.0 if the link has none: only the ratios count.
+        """
+        return dict.fromkeys(devices, self.link.data_rate_gbit_s or 1.0)
+
     def has(self, rails: int, policy: str = "") -> bool:
         """Return whether it has so many rails, or the rail that a policy names."""
         return 1 <= (number_alone(policy) or rails) <= len(self.rails)
@@ -378,6 +390,12 @@ class System(Model):
     gate: Gate = Field(
         default_factory=lambda: Gate.model_validate({}), description="What `railyard gate` demands of each node"
     )
+
+    @property
+    def counter_drivers(self) -> dict[str, str]:
+        """Each rail's row of the counters' table, for all fabrics; rails without counters are left out."""
+        rails = (rail for fabric in self.fabrics.values() for rail in fabric.rails)
+        return {rail.name: rail.counters for rail in rails if rail.counters != "none"}
 
     def using_spack(self, asked: bool) -> "System":
         """Return the system as a run sees it: each stack has installed tools, or those that Spack builds, not both."""

@@ -14,7 +14,7 @@ from railyard.base.values import one_line
 from railyard.parsers.failure_lines import LAUNCHER_BUG, NO_TURN, STEPD, STOPPED
 from railyard.parsers.unread_rows import NO_ROW
 from railyard.verdict.rule_model import OutputLine
-from railyard.verdict.wording.complete import failed_on
+from railyard.verdict.wording.run_rules import failed_on
 
 #: Search only so many characters of each text: the first cause is near the beginning.
 LOOKED_THROUGH = 1 << 18

@@ -20,7 +20,7 @@ from railyard.job.counters import Bond, DeviceCounters, NodeCounters
 from railyard.results.record.form import Suspect
 from railyard.verdict.path.traffic import Finding
 from railyard.verdict.rule_model import Conflict
-from railyard.verdict.wording import ports as words
+from railyard.verdict.wording import path as words
 
 _SHOWN = 4
 

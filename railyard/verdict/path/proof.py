@@ -27,7 +27,6 @@ from railyard.base.hostlist import MOST_IN_WORDS
 from railyard.benchmarks.model import Least
 from railyard.job.case import Case
 from railyard.job.counters import NodeCounters
-from railyard.job.launch import bonded_ports, counters_can_prove, rates
 from railyard.results.record.form import Suspect, with_shares
 from railyard.results.remarks import on_every_node
 from railyard.verdict.path import traffic
@@ -329,18 +328,19 @@ def judged_path(
     ``prove`` adds the run's traffic to a plan with its rails and policy, and judges it (``verdict.sizes``). ``log``
     is all that the job printed: what the stack says there about its devices is compared with the counters.
     """
-    if not counters_can_prove(case.site, case.fabric):
+    if not case.site.system.fabrics[case.fabric].has_counters:
         return path_not_judged(words.no_counters_of_rails(case.fabric))
-    told = case.launch.settings
+    told, fabric = case.launch.settings, case.site.system.fabrics[case.fabric]
+    bonded = {rail.name: rail.bonded_ports for rail in fabric.rails}
     plan = Plan(
-        rails=rates(case.site, case.fabric, case.launch.meant),
+        rails=fabric.rates(case.launch.meant),
         policy=cast(Policy, told.policy),
         traffic={},
         exclusive=case.site.system.nodes.exclusive,
         pairs=case.pairs,
-        error_bounds=case.site.system.fabrics[case.fabric].proof.error_bounds,
-        bonded=bonded_ports(case.site, case.fabric, case.launch.meant),
-        cabled=tuple(rail.device for rail in case.site.system.fabrics[case.fabric].rails),
+        error_bounds=fabric.proof.error_bounds,
+        bonded={device: bonded[device] for device in case.launch.meant},
+        cabled=tuple(rail.device for rail in fabric.rails),
     )
     path = prove(plan)
     clocks = {node: read.clock_khz for node, read in readings.items() if read.clock_khz is not None}

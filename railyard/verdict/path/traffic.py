@@ -37,7 +37,6 @@ from railyard.job.counters import DeviceCounters, NodeCounters
 from railyard.parsers.output import Table
 from railyard.results.record.form import RailTraffic, Suspect
 from railyard.verdict.wording import path as words
-from railyard.verdict.wording import ports
 from railyard.verdict.wording.path import Way
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
 WAYS: tuple[Way, ...] = ("sent", "received")
 
 #: Why a rail is a suspect if only its share speaks against it.
-SHORT = ports.short()
+SHORT = words.short()
 
 #: Of fewer bytes, what the start of a job moves over one rail is more than 2 of the 5 points that a split may be off.
 LEAST_SPLIT_BYTES = round(WIRE_UP_RAIL.value / 0.02)
@@ -245,11 +244,11 @@ def split_finding(spread: Spread, policy: Policy, pairs: int, collective: bool) 
     if len(rails) < 2 or not spread.split_bytes:
         return None
     if policy == "single":
-        sentence = ports.one_rail_by_policy(rails)
-        return Finding("failed", sentence, "set-up", ports.look_at_rail_count())
+        sentence = words.one_rail_by_policy(rails)
+        return Finding("failed", sentence, "set-up", words.look_at_rail_count())
     if policy == "nic-per-rank" and pairs < len(rails):
-        sentence = ports.too_few_pairs(pairs, len(rails))
-        return Finding("not-proven", sentence, "not-proven", ports.look_at_pairs())
+        sentence = words.too_few_pairs(pairs, len(rails))
+        return Finding("not-proven", sentence, "not-proven", words.look_at_pairs())
     if spread.split_bytes < LEAST_SPLIT_BYTES:
         return _too_little(spread)
     return _collective(spread) if collective else _against_rates(spread, policy)
@@ -257,8 +256,8 @@ def split_finding(spread: Spread, policy: Policy, pairs: int, collective: bool) 
 
 def _too_little(spread: Spread) -> Finding:
     rails = list(spread.rates)
-    sentence = ports.too_little_split(spread.node, spread.way, spread.split_bytes, rails, LEAST_SPLIT_BYTES)
-    return Finding("not-proven", sentence, "not-proven", ports.look_at_repetitions())
+    sentence = words.too_little_split(spread.node, spread.way, spread.split_bytes, rails, LEAST_SPLIT_BYTES)
+    return Finding("not-proven", sentence, "not-proven", words.look_at_more_repetitions())
 
 
 def short_at_both_ends(suspects: Sequence[Suspect]) -> list[Suspect]:
@@ -274,7 +273,7 @@ def short_at_both_ends(suspects: Sequence[Suspect]) -> list[Suspect]:
     found = []
     for one in suspects:
         nodes = ends.get(one.rail, {}) if one.reason == SHORT else {}
-        brief = ports.brief_short_pair(str(one.rail))
+        brief = words.brief_short_pair(str(one.rail))
         found.append(Suspect("pair", SHORT, "-".join(nodes), one.rail, brief=brief) if len(nodes) == 2 else one)
     return found
 
@@ -326,27 +325,27 @@ def _against_rates(spread: Spread, policy: Policy) -> Finding | None:
 
 def _idle(spread: Spread, idle: list[str], bound: JudgingBound) -> Finding:
     node, way, whole = spread.node, spread.way, spread.total
-    said = [ports.idle_part(rail, node, way, spread.bytes_on(rail), whole) for rail in idle]
-    sentence = ports.idle(said, len(spread.rates), bound.value, bound.unit, bound.name)
+    said = [words.idle_part(rail, node, way, spread.bytes_on(rail), whole) for rail in idle]
+    sentence = words.idle(said, len(spread.rates), bound.value, bound.unit, bound.name)
     suspects = tuple(
-        Suspect("rail", ports.idle_reason(text), node, rail, brief=ports.brief_idle(way, spread.bytes_on(rail), whole))
+        Suspect("rail", words.idle_reason(text), node, rail, brief=words.brief_idle(way, spread.bytes_on(rail), whole))
         for rail, text in zip(idle, said, strict=True)
     )
-    return Finding("failed", sentence, "set-up", ports.look_at_settings(idle, node), suspects, idle=True)
+    return Finding("failed", sentence, "set-up", words.look_at_settings(idle, node), suspects, idle=True)
 
 
 def _uneven(spread: Spread, wrong: Mapping[str, float], bound: JudgingBound) -> Finding:
     node, way, whole = spread.node, spread.way, spread.total
     said = [
-        ports.uneven_part(rail, node, way, spread.bytes_on(rail) / whole, whole, due) for rail, due in wrong.items()
+        words.uneven_part(rail, node, way, spread.bytes_on(rail) / whole, whole, due) for rail, due in wrong.items()
     ]
     short = [rail for rail, due in wrong.items() if spread.bytes_on(rail) / whole < due]
     suspects = tuple(
-        Suspect("rail", SHORT, node, rail, brief=ports.brief_short(way, spread.bytes_on(rail) / whole, wrong[rail]))
+        Suspect("rail", SHORT, node, rail, brief=words.brief_short(way, spread.bytes_on(rail) / whole, wrong[rail]))
         for rail in short
     )
-    look = ports.look_at_rates(short or list(wrong), node)
-    return Finding("failed", ports.uneven(said, bound.value, bound.name), "fabric", look, suspects, uneven=True)
+    look = words.look_at_rates(short or list(wrong), node)
+    return Finding("failed", words.uneven(said, bound.value, bound.name), "fabric", look, suspects, uneven=True)
 
 
 #: Between these shares of the bytes the times are compared.

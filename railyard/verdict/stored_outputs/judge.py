@@ -32,7 +32,6 @@ from railyard.verdict.hints.first_cause import first_cause, own_words_first
 from railyard.verdict.inputs import Read, Run, Target, contradictions, metric_inputs, read_of
 from railyard.verdict.own_fault import own_fault
 from railyard.verdict.reference_rule import reference, reference_where_measured, worst_ratio
-from railyard.verdict.requested_output import gap, other_sizes, shorter_pass, sizes_of
 from railyard.verdict.rule_model import (
     Inputs,
     Job,
@@ -43,7 +42,7 @@ from railyard.verdict.rule_model import (
     not_judged,
 )
 from railyard.verdict.rule_model import path_not_judged as no_path
-from railyard.verdict.sizes import assessor_of
+from railyard.verdict.sizes import assessor_of, gap, other_sizes, shorter_pass, sizes_of
 from railyard.verdict.stored_outputs.judgement import CurveJudgement, Judgement, State, not_judged_tables
 from railyard.verdict.stored_outputs.passes import (
     Passes,
@@ -71,7 +70,7 @@ from railyard.verdict.stored_outputs.target import ANY_NODES, ANY_STACK, Nodes, 
 from railyard.verdict.stored_outputs.unfit import why_unfit
 from railyard.verdict.wording import not_judged as say_not_judged
 from railyard.verdict.wording import stored_outputs as words
-from railyard.verdict.wording.complete import brief_failure
+from railyard.verdict.wording.run_rules import brief_failure
 
 #: A stored output does not say which nodes these were.
 NODES = (words.unnamed_nodes(),)

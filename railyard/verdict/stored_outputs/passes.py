@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal
 from railyard.benchmarks.table import micro
 from railyard.parsers.output import REPORTS, Table
 from railyard.verdict.reference_rule import worst_ratio
-from railyard.verdict.requested_output import begins_like, sizes_of
 from railyard.verdict.rule_model import MeasuredMetric, MetricInput
+from railyard.verdict.sizes import begins_like, sizes_of
 from railyard.verdict.wording import stored_outputs as words
 
 if TYPE_CHECKING:

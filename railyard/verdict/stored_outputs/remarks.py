@@ -20,8 +20,8 @@ from railyard.verdict.hints.causes import RDMA_FAMILIES
 from railyard.verdict.hints.shapes import FITS_UP_TO, FLAT, rates_like
 from railyard.verdict.inputs import Run, Target
 from railyard.verdict.own_fault import LEAST_TCP_LATENCY_US
-from railyard.verdict.requested_output import describe_skipped
 from railyard.verdict.rule_model import MetricInput, points
+from railyard.verdict.sizes import describe_skipped
 from railyard.verdict.stored_outputs.rail_bounds import as_board_of_four, idle_rails, rails_remark, without_nvlink
 from railyard.verdict.wording import weak_figures as words
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from railyard.base.wording import listing, message_size, number, percent
+from railyard.base.wording import listing, number, percent
+from railyard.benchmarks.model import Figure
 
 #: How a finding begins if the counters do not show which way the bytes went.
 NOT_PROVEN = "path not proven: "
@@ -28,26 +29,6 @@ NOBODY_BLAMED = "nobody is blamed"
 Side = Literal["below", "above"]
 #: The side of a bound on which a value is -> the words between them.
 _IS: dict[Side, str] = {"below": "is below", "above": "is above"}
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A value that was measured. ``size_bytes`` is None if it has no message size."""
-
-    name: str
-    value: float
-    unit: str
-    size_bytes: int | None = None
-
-    @property
-    def words(self) -> str:
-        """``bandwidth 46.00 MB/s at 1 MiB``."""
-        return f"{self.name} {number(self.value)} {self.unit}{self.size_words}"
-
-    @property
-    def size_words(self) -> str:
-        """`` at 1 MiB``; empty without a message size."""
-        return "" if self.size_bytes is None else f" at {message_size(self.size_bytes)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,10 @@ from typing import Literal
 
 from railyard.base.hostlist import list_nodes
 from railyard.base.wording import count_of, listing, message_size, number, percent
+from railyard.benchmarks.model import Figure
 from railyard.hardware.day_one import NoClass
 from railyard.hardware.gpu_nodes import Unsaid
-from railyard.verdict.wording import Figure, Miss, in_doubt
+from railyard.verdict.wording import Miss, in_doubt
 
 #: From here on, people say a ratio as a number of times, and not in per cent.
 _SHOWN_AS_TIMES = 2.0

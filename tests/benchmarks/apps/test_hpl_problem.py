@@ -12,7 +12,7 @@ from railyard.site.site import site_at
 from railyard.site.systems.jobs import SchedulerSettings
 from railyard.site.systems.model import System
 from railyard.verdict.applications import ceiling_of_nodes, peak_gflop_s
-from railyard.verdict.wording.possible import Ceiling
+from railyard.verdict.wording.run_rules import Ceiling
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -13,7 +13,7 @@ from railyard.benchmarks.table.applications import MILC_EDGES
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
 from railyard.verdict.wording import program
-from railyard.verdict.wording.complete import say_exited
+from railyard.verdict.wording.run_rules import say_exited
 from tests.made.judged import case_of, judged
 
 RECORDED = Path(__file__).parents[2] / "recordings" / "milc7.8.1-su3_rmd-L4-openmpi4.1.4-veth.out"

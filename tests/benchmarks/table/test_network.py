@@ -18,8 +18,8 @@ from railyard.site.site import Site
 from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment
 from railyard.verdict.wording import NOT_PROVEN, program
-from railyard.verdict.wording import complete as complete_words
-from railyard.verdict.wording.complete import first_failure, say_exited, say_reported, too_few_tables
+from railyard.verdict.wording import run_rules as run_words
+from railyard.verdict.wording.run_rules import first_failure, say_exited, say_reported, too_few_tables
 from tests.made.judged import case_of, judged
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
@@ -128,8 +128,8 @@ def test_the_impact_is_how_many_times_worse(ran: Run) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ("Success=1\n", "Success=0\n", complete_words.wrong_data(True, first_failure(446, "", "Success=0", ""))),
-        ("Success=1\n", "", complete_words.not_validated()),
+        ("Success=1\n", "Success=0\n", run_words.wrong_data(True, first_failure(446, "", "Success=0", ""))),
+        ("Success=1\n", "", run_words.not_validated()),
         (
             "0.21 PASSED    0.151  0.00",
             "0.21 FAILED    0.151 99.00",

@@ -12,6 +12,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.base.paths import HOME_VARIABLE
 from railyard.base.wording import IMPOSSIBLE
+from railyard.benchmarks.model import Figure
 from railyard.benchmarks.table.micro import find
 from railyard.cli.main import main
 from railyard.parsers import hpcc
@@ -25,11 +26,10 @@ from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.judgement import text as words_of
 from railyard.verdict.stored_outputs.system_target import of_system
 from railyard.verdict.stored_outputs.target import Nodes, of_link, unnamed_link
-from railyard.verdict.wording import Figure, Miss, too_short
-from railyard.verdict.wording import complete as complete_words
-from railyard.verdict.wording import possible as possible_words
+from railyard.verdict.wording import Miss, too_short
+from railyard.verdict.wording import run_rules as run_words
 from railyard.verdict.wording import weak_figures as weak_words
-from railyard.verdict.wording.complete import look_at_quoted, say_reported, wrong_data
+from railyard.verdict.wording.run_rules import look_at_quoted, say_reported, wrong_data
 from tests.made.words import at_line, below
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -969,12 +969,12 @@ def test_a_single_figure_is_judged_where_a_reference_has_one(tmp_path: Path) -> 
     assert (
         only(good, of_system(site, "edr")).sentence
         == "performance holds linpack, at worst 101.1 % of linpack (bounded: 1 of 1 figure); "
-        f"rule 3 (possible) not judged: {possible_words.no_limit_for(['performance'])}"
+        f"rule 3 (possible) not judged: {run_words.no_limit_for(['performance'])}"
     )
     slow = only(ParsedOutput((table("hpl", "hpl", columns, (200, 8000.0, True)),)), of_system(site, "edr"))
     assert slow.rules[4].miss == Miss(Figure("performance", 8000.0, "Gflop/s"), "below", 9000.0)
     wrong = only(ParsedOutput((table("hpl", "hpl", columns, (200, 9999.0, False)),)), of_system(site, "edr"))
-    assert wrong.sentence.startswith(f"rule 1 (complete): {complete_words.wrong_data(True, '')}")
+    assert wrong.sentence.startswith(f"rule 1 (complete): {run_words.wrong_data(True, '')}")
 
 
 def with_reference(folder: Path, entry: str) -> Site:

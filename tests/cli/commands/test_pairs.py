@@ -11,6 +11,7 @@ from railyard.cli.main import main
 from railyard.verdict.wording import gpu_runs
 from tests.made import nccl as made_nccl
 from tests.made import nccl_pair_logs
+from tests.made.words import slow_alone
 
 TEXT = (Path(__file__).parents[2] / "parsers/made/pairs-four-nodes.txt").read_text(encoding="utf-8")
 
@@ -72,7 +73,7 @@ def test_a_slow_node_is_measured_alone_then_each_rail_then_judged(
     assert main(["pairs", "rails", "--repeats", "2", str(first), str(step)]) == 0
     assert sorted(set(capsys.readouterr().out.split())) == ["0-1", "0-2", "0-3", "1-2", "1-3", "2-3"]
     assert main(["pairs", "judge", "--repeats", "2", str(first), str(step)]) == 1
-    assert "n2 alone gives 10.00 with n1 and 10.00 with n3" in capsys.readouterr().out
+    assert slow_alone("n2") + "10.00 with n1 and 10.00 with n3" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

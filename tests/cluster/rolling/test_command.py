@@ -10,9 +10,10 @@ import pytest
 from railyard.cli.main import main
 from railyard.cluster.rolling.under_scheduler import FILE
 from railyard.results.record.file import read_records
-from railyard.verdict.wording.ports import look_at
+from railyard.verdict.wording.path import look_at
 from tests.cluster.rolling.conftest import NODES
 from tests.made import fake_slurm
+from tests.made.words import slow_alone
 
 RUN = ("pairs", "run", "--system", "made:eth", "--rolling", "--group", "8", "--at-most", "2", "--seed", "1")
 
@@ -43,7 +44,7 @@ def test_a_run_in_groups_says_how_it_goes_and_who_is_slow(
     assert re.search(r"^run \S+: 16 nodes in 4 groups, at most 2 at once; files in ", said.err, re.MULTILINE)
     assert re.search(r"^3 of 4 groups measured, 1 lost$", said.err, re.MULTILINE)
     assert re.search(r"^group \d: job 1 was ended because a node died: ", said.err, re.MULTILINE)
-    assert said.out.startswith("fail: n07 alone gives ")
+    assert said.out.startswith(f"fail: {slow_alone('n07')}")
     assert f"look at {look_at('node n07')}" in said.out
     stored = read_records(home / ".railyard/runs" / run_id(said.err))
     assert [(one.node, one.confidence) for one in stored.records[0].found.verdict.suspects] == [("n07", "shown")]
@@ -51,7 +52,7 @@ def test_a_run_in_groups_says_how_it_goes_and_who_is_slow(
     assert main(["results", "verify", run_id(said.err)]) == 0
     capsys.readouterr()
     assert main(["export", "sick", "--system", "made"]) in (0, 1)
-    assert "  made  node n07 (shown, 1 run): n07 alone gives " in capsys.readouterr().out
+    assert f"  made  node n07 (shown, 1 run): {slow_alone('n07')}" in capsys.readouterr().out
 
 
 def test_a_run_that_is_left_goes_on_and_is_collected_later(

@@ -18,6 +18,7 @@ from railyard.results.record.form import Record
 from railyard.site.site import Site
 from tests.cluster.rolling.conftest import NODES
 from tests.made import fake_slurm
+from tests.made.words import slow_alone
 
 RUN = "20261124T040000Z-1a2b"
 
@@ -80,7 +81,7 @@ def test_a_slow_node_is_measured_again_and_named_and_the_run_is_stored_as_any_ot
     assert there.said[:2] == ["1 of 2 groups measured, 1 wait (Resources)", "2 of 2 groups measured"]
     assert [(one.kind, one.node) for one in record.found.verdict.suspects] == [("node", "n07")]
     assert (record.found.state, record.found.verdict.rule, record.found.verdict.class_) == ("fail", 5, "fabric")
-    assert record.found.verdict.sentence.startswith("n07 alone gives ")
+    assert record.found.verdict.sentence.startswith(slow_alone("n07"))
     assert record.found.verdict.remarks[1].startswith("judged by its references alone: report-only")
     assert (record.test.check, record.test.benchmark, record.test.case) == (
         "SampledPairs", "pairs/pairs", "SampledPairs %rails=2 @made:eth+openmpi",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from railyard.base.bounds import PROBE_ROUNDS_LEAST, PROBE_ROUNDS_MOST, PROBE_TIME
+from railyard.base.bounds import PROBE_MARGIN, PROBE_ROUNDS_LEAST, PROBE_ROUNDS_MOST, PROBE_TIME
 from railyard.verdict.blame.slow_rails import chance, find, findings, in_turn, reach
 from railyard.verdict.blame.suspects import Findings, Probe, RailProbe, plan_probes
 from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY
@@ -60,7 +60,7 @@ def test_a_slow_rail_of_a_node_is_named_after_the_least_rounds() -> None:
     assert found.sentence.startswith(f"hsn1 of vn2 is slow {WITH_EVERY}: at best ")
     assert all(value in found.sentence for value in values)
     assert "; the same rail carried at least 47.80 MB/s between " in found.sentence
-    assert found.sentence.endswith(" in the same seconds (margin 3.0 %, probe-margin)")
+    assert found.sentence.endswith(f" in the same seconds ({blame_words.margin(0.03, PROBE_MARGIN.name)})")
 
 
 def test_the_sentence_of_a_slow_rail_is_whole() -> None:
@@ -72,7 +72,7 @@ def test_the_sentence_of_a_slow_rail_is_whole() -> None:
     assert findings(probes, NODES).sentence == (
         f"hsn1 of vn2 is slow {WITH_EVERY}: at best 43.02 MB/s with vn1, 43.02 MB/s with vn4 and 43.02 MB/s with "
         "vn3; the same rail carried at least 47.80 MB/s between vn3 and vn4, vn1 and vn3, vn1 and vn4 in the same "
-        "seconds (margin 3.0 %, probe-margin)"
+        f"seconds ({blame_words.margin(0.03, PROBE_MARGIN.name)})"
     )
 
 
@@ -98,7 +98,7 @@ def test_the_margin_follows_from_the_spread() -> None:
     found = measured(spread)
     # of six values 43.00 is the best and 42.25 the sixth: 3.2135 times 0.75 of 47.55
     assert len(found.probes) == 12
-    assert found.sentence.endswith("(margin 5.1 %, probe-margin)")
+    assert found.sentence.endswith(f"({blame_words.margin(0.051, PROBE_MARGIN.name)})")
 
     def wide(pair: str, rail: str, turn: int) -> float:
         return (43.0 if "vn2" in pair else GOOD) - 2.0 * (turn % 2)
@@ -169,7 +169,8 @@ def test_a_slow_pair_is_named_and_neither_of_its_nodes() -> None:
     assert found.sentence.startswith(
         "hsn1 is slow only between vn1 and vn2: at best 24.00 MB/s, and carried at least 47.80 MB/s between "
     )
-    assert found.sentence.endswith(" in the same seconds (margin 3.0 %, probe-margin): the path between them")
+    between = f" in the same seconds ({blame_words.margin(0.03, PROBE_MARGIN.name)}): the path between them"
+    assert found.sentence.endswith(between)
 
 
 def test_a_slow_pair_that_the_run_did_not_use_explains_nothing() -> None:

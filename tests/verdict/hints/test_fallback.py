@@ -13,7 +13,7 @@ from railyard.verdict.hints.fallback import FALLBACKS, document, fallbacks, judg
 from railyard.verdict.stored_outputs.judge import judge
 from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.target import of_link
-from railyard.verdict.wording.complete import look_at_quoted, say_reported
+from railyard.verdict.wording.run_rules import look_at_quoted, say_reported
 from tests.conftest import ROOT
 from tests.made.words import at_line
 

@@ -15,7 +15,7 @@ from railyard.verdict.assess import Assessment
 from railyard.verdict.hints.first_cause import MESSAGES, document, first_cause
 from railyard.verdict.stored_outputs.judge import judge
 from railyard.verdict.stored_outputs.target import of_link
-from railyard.verdict.wording.complete import look_at_launcher, say_exited, say_reported
+from railyard.verdict.wording.run_rules import look_at_launcher, say_exited, say_reported
 from tests.conftest import ROOT
 from tests.made.words import at_line
 

@@ -12,8 +12,7 @@ from railyard.verdict.path.traffic import NodeTraffic, Plan
 from railyard.verdict.rule_model import PathProof
 from railyard.verdict.wording import IDLE_SECOND, NOT_INTENDED
 from railyard.verdict.wording import path as path_words
-from railyard.verdict.wording.path import counters_not_found
-from railyard.verdict.wording.ports import idle_part
+from railyard.verdict.wording.path import counters_not_found, idle_part
 
 MB = 1_000_000
 ONE_WAY = {"vn1": NodeTraffic(180 * MB, 0, 170 * MB, 0), "vn2": NodeTraffic(0, 180 * MB, 0, 170 * MB)}

@@ -12,8 +12,8 @@ from railyard.verdict.path.ports import sends_again
 from railyard.verdict.path.proof import judge
 from railyard.verdict.path.traffic import NodeTraffic, Plan
 from railyard.verdict.rule_model import PathProof
-from railyard.verdict.wording import ports as port_words
-from railyard.verdict.wording.ports import grew, miscount, no_bond
+from railyard.verdict.wording import path as path_words
+from railyard.verdict.wording.path import grew, miscount, no_bond
 from tests.made.sysfs import Tree, write
 
 MB = 1_000_000
@@ -144,8 +144,8 @@ def test_a_dead_port_fails_although_the_stream_had_all_that_it_could(
 def test_a_bond_that_the_system_file_does_not_know_is_said(trees: tuple[Tree, Tree]) -> None:
     proof = proof_of(trees, ports=1)
     assert (proof.state, proof.fault) == ("failed", "set-up")
-    bond = port_words.bond("802.3ad", ["ens1f0", "ens1f1"], False)
-    assert proof.sentence == port_words.miscount("bond0", "vn1", bond, 1)
+    bond = path_words.bond("802.3ad", ["ens1f0", "ens1f1"], False)
+    assert proof.sentence == path_words.miscount("bond0", "vn1", bond, 1)
 
 
 def test_a_bond_of_which_one_port_carries_all_counts_as_one(tmp_path: Path) -> None:

@@ -13,12 +13,14 @@ from railyard.results.record.form import Suspect, with_shares
 from railyard.verdict.path.proof import judge
 from railyard.verdict.path.traffic import NodeTraffic, Plan, ShareRange, share_range
 from railyard.verdict.rule_model import PathProof, path_not_judged
-from railyard.verdict.wording import NOT_PROVEN, ports
+from railyard.verdict.wording import NOT_PROVEN
 from railyard.verdict.wording import path as path_words
 from railyard.verdict.wording.path import (
     carried_part,
     counters_not_found,
     counters_unusable,
+    idle_part,
+    lost_carrier,
     network_in_trouble,
     not_intended,
     say_besides,
@@ -26,7 +28,6 @@ from railyard.verdict.wording.path import (
     unseen_rest,
     went_over,
 )
-from railyard.verdict.wording.ports import idle_part, lost_carrier
 from tests.made.words import idle_second
 
 MB = 1_000_000
@@ -257,7 +258,7 @@ def test_an_uneven_split_fails_and_names_the_rail_that_carried_less() -> None:
         "uneven split: rail hsn0 of vn1 sent 68.4 % of 190.0 MB, due 50.0 %; "
         "rail hsn1 of vn1 sent 31.6 % of 190.0 MB, due 50.0 % (bound 5 points, split-points)",
     )
-    assert proof.suspects[0] == Suspect("pair", ports.short(), "vn1-vn2", "hsn1")
+    assert proof.suspects[0] == Suspect("pair", path_words.short(), "vn1-vn2", "hsn1")
     assert proof.look_at == "rate and errors of hsn1 on vn1, then the stack's weights of its rails"
 
 
@@ -325,7 +326,7 @@ def test_a_collective_needs_each_rail_used_and_no_split() -> None:
     assert judge(on_two(170, 20), plan).state == "proven"
     proof = judge(on_two(185, 5), plan)
     assert proof.sentence == (
-        ports.idle(
+        path_words.idle(
             [idle_part("hsn1", "vn1", "sent", 5_000_000, 190_000_000)],
             2,
             0.05,

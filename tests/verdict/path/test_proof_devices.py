@@ -11,16 +11,18 @@ from railyard.results.record.form import Suspect
 from railyard.verdict.path.proof import judge
 from railyard.verdict.path.traffic import NodeTraffic, Plan
 from railyard.verdict.rule_model import PathProof
-from railyard.verdict.wording import NOT_PROVEN, ports
+from railyard.verdict.wording import NOT_PROVEN
+from railyard.verdict.wording import path as path_words
 from railyard.verdict.wording.path import (
     carried_part,
+    grew,
+    in_packets,
     network_in_trouble,
     say_besides,
     say_moved,
     unseen_rest,
     went_over,
 )
-from railyard.verdict.wording.ports import grew
 
 MB = 1_000_000
 PLAN = Plan(
@@ -126,8 +128,7 @@ def test_packets_bound_the_bytes_from_above_and_the_proof_says_so() -> None:
     assert said(judged(first, second, plan)) == (
         "proven",
         None,
-        f"{say_moved(398_000_000, ('vn1', 'vn2'), {'rxe0:1': 1}, 0, True)}, upper bounds: rxe0:1 "
-        "counts packets, of at most 1024 B each",
+        f"{say_moved(398_000_000, ('vn1', 'vn2'), {'rxe0:1': 1}, 0, True)}{in_packets('rxe0:1', 1024)}",
     )
     # This many packets may be small ones: they do not show somebody else's traffic.
     many = (rail("rxe0:1", 900, 9, **packets),), (rail("rxe0:1", 9, 900, **packets),)
@@ -255,7 +256,7 @@ def test_background_traffic_on_a_rail_is_a_disturbance_and_no_uneven_split() -> 
 def test_background_traffic_does_not_hide_a_rail_that_lacks_its_due() -> None:
     proof = on_two(444, 44)
     assert (proof.state, proof.fault) == ("failed", "fabric")
-    assert proof.suspects[0] == Suspect("pair", ports.short(), "vn1-vn2", "mlx5_1:1")
+    assert proof.suspects[0] == Suspect("pair", path_words.short(), "vn1-vn2", "mlx5_1:1")
 
 
 def test_without_more_bytes_than_the_runs_an_uneven_split_is_one() -> None:

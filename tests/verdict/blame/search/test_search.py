@@ -9,6 +9,7 @@ from railyard.verdict.blame.node_pairs import blamed_suspects
 from railyard.verdict.blame.search.model import Layout, PairsError, Settings, Step, Value, Verdict
 from railyard.verdict.blame.search.search import advance
 from railyard.verdict.wording import pair_search as search_words
+from tests.made.words import slow_alone
 
 GOOD = 48.0
 Speed = Callable[[int, int], float | None]
@@ -60,7 +61,7 @@ def test_a_slow_node_is_measured_alone_with_two_partners_and_named() -> None:
     step = advance(nodes, [measured(first, slow_node(2))])
     assert step == Step("alone", (((0, 2),), ((1, 2),), ((0, 1),)), 7, "1 suspects, alone and with good partners")
     found = ended(nodes, slow_node(2))
-    reason = "vn3 alone gives 4.800 with vn1 and 4.800 with vn2; good nodes give 48.00 MB/s (10.0 %)"
+    reason = search_words.slow_node("vn3", [("vn1", 4.8), ("vn2", 4.8)], 48.0, "MB/s", 0.1)
     assert [(one.kind, one.members, one.reason) for one in found.named] == [("node", (2,), reason)]
     assert found.sentence == reason
     assert found.steps == ("rounds: 6 pairs in 3 rounds", "alone: 3 pairs in 3 rounds, 7 times each")
@@ -134,7 +135,7 @@ def test_what_stays_unclear_is_asked_once_more_with_other_partners() -> None:
     nodes = layout(8)
     found = ended(nodes, slow_node(2), partner_disturbed, slow_node(2))
     assert [(one.kind, one.members) for one in found.named] == [("node", (2,))]
-    assert found.named[0].reason.startswith("vn3 alone gives 4.800 with vn4 and 4.800 with vn5; ")
+    assert found.named[0].reason.startswith(slow_alone("vn3") + "4.800 with vn4 and 4.800 with vn5; ")
 
 
 def test_a_node_slow_with_one_partner_only_is_not_named() -> None:
