@@ -120,7 +120,8 @@ def test_the_slow_rail_of_a_run_that_broke_is_named_by_a_job_of_its_own(site: Vi
     (step,) = site.folder.glob(".railyard/**/probe-1-lo-n1-n5.sh")
     assert step.read_text(encoding="utf-8").splitlines()[-1] == (
         "exec timeout -k 5 20 srun --ntasks=2 --ntasks-per-node=1 --nodelist=n1,n5 --mpi=pmix "
-        f"--distribution=arbitrary {site.folder}/osu/osu_latency -m 1048576:1048576 -i 5 -x 1"
+        f"--distribution=arbitrary sh reader.sh {step.stem} {step.stem} lo '' -- "
+        f"{site.folder}/osu/osu_latency -m 1048576:1048576 -i 5 -x 1"
     )
 
 

@@ -48,11 +48,12 @@ def as_if_measured(site: VirtualSite, run: str) -> None:
 @pytest.mark.full
 def test_a_rehearsal_from_a_recorded_run_plays_its_outputs_and_counters(rehearsed_site: VirtualSite) -> None:
     site = rehearsed_site
-    _, healthy = rehearse(site, "--system", "ndr", "--nodes", "2", *ONE_CHECK)
+    one_launch = ("-n", r"ImbUniband%rails=[12]$", "-p", "intelmpi")
+    _, healthy = rehearse(site, "--system", "ndr", "--nodes", "2", *one_launch)
     as_if_measured(site, "healthy")
     recorded = site.finish(*RAILYARD, "record", "healthy")
-    assert recorded.code == 0 and recorded.out.count("osu/osu_bw, recorded, with its counters") == 2, recorded.said
-    ran, records = rehearse(site, "--system", "ndr", "--nodes", "2", "--recording", "recordings/ndr", *ONE_CHECK)
+    assert recorded.code == 0 and recorded.out.count("imb/Uniband, recorded, with its counters") == 2, recorded.said
+    ran, records = rehearse(site, "--system", "ndr", "--nodes", "2", "--recording", "recordings/ndr", *one_launch)
     assert ran.code == 0, ran.said
     assert "genuine outputs of recordings/ndr: in 2 of 2 tests" in ran.lines
     for then, now in zip(healthy, records, strict=True):
@@ -65,7 +66,7 @@ def test_a_rehearsal_from_a_recorded_run_plays_its_outputs_and_counters(rehearse
         assert (now.made.rehearsed_output or "").startswith("a genuine output of 20")
 
     fault = "rail=n1:mlx5_1,idle"  # the first rank's node, whichever nodes are up
-    asked = ("--system", "ndr", "--nodes", "2", "-n", "OsuBandwidth%rails=2", "-p", "openmpi")
+    asked = ("--system", "ndr", "--nodes", "2", "-n", "ImbUniband%rails=2$", "-p", "intelmpi")
     _, (planted,) = rehearse(site, *asked, "--fault", fault)
     as_if_measured(site, "idle")
     assert site.finish(*RAILYARD, "record", "idle", "--replace").code == 0

@@ -194,8 +194,8 @@ def _choose_output(
             reasons.append(f"{one.file} has no counters, since an older Railyard recorded it")
             continue
         text = content_of(folder, one).decode("utf-8")
-        why = _why_not_of(kept, network, test) or _why_told(kept, found, program, words) or _why_unknown(kept)
-        why = why or (_SEVERAL if NEXT_LAUNCH in text else None)
+        why = _SEVERAL if NEXT_LAUNCH in text else _why_not_of(kept, network, test)  # it has the words of one launch
+        why = why or _why_told(kept, found, program, words) or _why_unknown(kept)
         if why is None:
             return Genuine(text, kept), kept.time.partition("T")[0]
         reasons.append(f"{one.file} {why}")
