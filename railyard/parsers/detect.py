@@ -297,10 +297,10 @@ def _parse_any(text: str) -> ParsedOutput:
     alone = [*known.values(), *portless]
     if alone:
         return max(alone, key=lambda parsed: len(parsed.failures))
-    return _refused(text) or _launcher_text(text)
+    return _refusal_of(text) or _launcher_text(text)
 
 
-def _refused(text: str) -> ParsedOutput | None:
+def _refusal_of(text: str) -> ParsedOutput | None:
     """Return what a tool of a node or a fabric says in place of all that it should print; None if none says it."""
     lines = [line for line in lines_of(text) if line.text.strip()]
     failures = tuple(_remark(line) for line in lines if refusal_in(line.text) or _says_why(line.text))

@@ -114,7 +114,7 @@ def judge(
     if modules:
         return (*modules, without_table(failures, has=words.judged_modules())) if failures else modules
     if not parsed.tables and not parsed.fabric and not parsed.hardware:
-        refused = _refused(failures, len(parsed.remarks))
+        refused = _refusal_of(failures, len(parsed.remarks))
         if refused is not None:
             return (refused,)
     if not parsed.tables:
@@ -213,7 +213,7 @@ def without_table(failures: tuple[OutputLine, ...], has: str = "", unread: str |
     return Judgement(None, (), "fail", verdict_words.of_rule(rule.rule, rule.name, sentence), (rule,))
 
 
-def _refused(failures: Sequence[OutputLine], beside: int) -> Judgement | None:
+def _refusal_of(failures: Sequence[OutputLine], beside: int) -> Judgement | None:
     """Return the failure of a node's or fabric's tool that read nothing; None for any other output.
 
     ``beside``: how many lines it has that are no failures.

@@ -189,7 +189,7 @@ def test_a_stack_that_derives_from_another_or_is_started_by_it_has_its_messages(
 
 
 def test_what_a_systems_file_declares_has_the_messages_of_its_model() -> None:
-    declared = DeclaredMpi(title="Site MPI", source="its page").as_stack("openmpi")
+    declared = DeclaredMpi.model_validate({"title": "Site MPI", "source": "its page"}).as_stack("openmpi")
     assert declared.errors_of == STACKS["openmpi"].errors_of == ("openmpi", "ucx")
 
 
