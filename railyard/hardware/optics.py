@@ -2,8 +2,8 @@
 
 The vendor writes four thresholds for each reading into the module (SFF-8472, SFF-8636 page 3, CMIS page 2): low alarm,
 low warning, high warning, high alarm. Nothing else is compared with: where the module states none, or where they
-contradict each other, the reading is not judged, and the report says so. Copper without electronics has no light and
-states zeros.
+contradict each other, the reading is not judged, and the report says so; the other readings are. Copper without
+electronics has no light and states zeros.
 
 A module's values are a flat mapping, as parsers give them: ``temperature_c``, ``voltage_v``; by lane from 1
 ``bias_ma_lane1``, ``tx_power_dbm_lane1``, ``rx_power_dbm_lane1``; thresholds as ``rx_power_dbm_low_alarm``; a flag that
@@ -94,10 +94,6 @@ def report_of(values: Values) -> OpticReport:
     name = name_of(values)
     if _is_passive(values):
         return OpticReport((), 0, ("passive copper: it has no light and no thresholds",), name)
-    wrong = [why for reading in READINGS if (why := _contradiction(values, reading))]
-    if wrong:
-        why = f"the module's thresholds contradict each other ({wrong[0]}), so nothing that it states is compared"
-        return OpticReport((), 0, (why,), name)
     findings, unjudged, inside = list[OpticFinding](), list[str](), 0
     unused = unused_lanes(values)
     if unused:
@@ -108,6 +104,9 @@ def report_of(values: Values) -> OpticReport:
     for reading, (words, _, _) in READINGS.items() if shows else ():
         lanes = {lane: value for lane, value in lanes_of(values, reading).items() if lane not in unused}
         limits = limits_of(values, reading)
+        if wrong := _contradiction(reading, limits):
+            unjudged.append(f"{words}: the module's thresholds contradict each other ({wrong})")
+            continue
         if lanes and not limits:
             unjudged.append(f"{words}: the module states no thresholds")
         elif not lanes:
@@ -161,16 +160,15 @@ def _is_passive(values: Values) -> bool:
     )
 
 
-def _contradiction(values: Values, reading: str) -> str | None:
+def _contradiction(reading: str, limits: Mapping[str, float]) -> str | None:
     """Return which thresholds of a reading are in the wrong order; None if they rise."""
-    limits = limits_of(values, reading)
+    unit = READINGS[reading][1]
     rising = [(limit, limits[limit]) for limit in LIMITS if limit in limits]
     for (low, first), (high, second) in pairwise(rising):
         if first > second:
-            words, unit, _ = READINGS[reading]
-            return f"{words}: {low.replace('_', ' ')} {first:g} {unit}, {high.replace('_', ' ')} {second:g} {unit}"
+            return f"{low.replace('_', ' ')} {first:g} {unit}, {high.replace('_', ' ')} {second:g} {unit}"
     if len(rising) > 1 and rising[0][1] == rising[-1][1]:
-        return f"{READINGS[reading][0]}: all are {rising[0][1]:g} {READINGS[reading][1]}"
+        return f"all are {rising[0][1]:g} {unit}"
     return None
 
 
@@ -221,8 +219,8 @@ def _place(reading: str, lane: int) -> str:
 def _raised_flags(values: Values, unused: Sequence[int]) -> Iterator[OpticFinding]:
     """Yield a warning for each flag of a reading that is inside its thresholds now.
 
-    Modules keep a flag until somebody reads it. A flag of a reading without thresholds says nothing: the module
-    compared with zeros.
+    Modules keep a flag until somebody reads it. A flag of a reading without thresholds, or with thresholds that
+    contradict each other, says nothing: the module compared with these.
     """
     for key in values:
         said = _FLAG.match(key)
@@ -232,6 +230,7 @@ def _raised_flags(values: Values, unused: Sequence[int]) -> Iterator[OpticFindin
         value = lanes_of(values, said["reading"]).get(lane)
         if (
             not limits
+            or _contradiction(said["reading"], limits)
             or lane in unused
             or value is None
             or _crossed_threshold(said["reading"], lane, value, limits) is not None

@@ -3,8 +3,9 @@
 ``parse`` reads an output of any tool that Railyard knows. HPCC prints HPL's output inside its own: HPL's parser leaves
 such a text to HPCC's. Two benchmarks in one text are refused, since neither parser can say where its own output ends. A
 heading that two tools print alike is refused too, unless the caller names the tool. In a text that no tool knows, a
-launcher, an MPI library or a scheduler may say why nothing ran: then these lines are the failures. Only parsers with a
-sign in the text are asked, and imported (``tool_signs``). They read the same table of signs before they begin.
+tool of a node or fabric may say that it read nothing, or a launcher, an MPI library or a scheduler why nothing ran:
+then these lines are the failures. Only parsers with a sign in the text are asked, and imported (``tool_signs``). They
+read the same table of signs before they begin.
 """
 
 import re
@@ -41,7 +42,7 @@ from railyard.parsers.fabric.text import without_marks
 from railyard.parsers.failure_lines import STEPD
 from railyard.parsers.lines import Line, can_be_of, clean_text, first_line, is_failure, lines_of
 from railyard.parsers.output import ParsedOutput, ParseError, Remark
-from railyard.parsers.tool_signs import held_back
+from railyard.parsers.tool_signs import held_back, is_refusal, refusal_in
 from railyard.parsers.unread_rows import without_commented_rows
 from railyard.parsers.wrong_lines import without_mixed_rows
 
@@ -296,7 +297,16 @@ def _parse_any(text: str) -> ParsedOutput:
     alone = [*known.values(), *portless]
     if alone:
         return max(alone, key=lambda parsed: len(parsed.failures))
-    return _launcher_text(text)
+    return _refusal_of(text) or _launcher_text(text)
+
+
+def _refusal_of(text: str) -> ParsedOutput | None:
+    """Return what a tool of a node or a fabric says in place of all that it should print; None if none says it."""
+    lines = [line for line in lines_of(text) if line.text.strip()]
+    failures = tuple(_remark(line) for line in lines if refusal_in(line.text) or _says_why(line.text))
+    said = {failure.line for failure in failures}
+    rest = tuple(_remark(line) for line in lines if line.number not in said)
+    return ParsedOutput((), failures, rest) if is_refusal([each.text for each in failures], len(rest)) else None
 
 
 def _with_log(parsed: ParsedOutput, known: Iterable[ParsedOutput]) -> ParsedOutput:
@@ -352,7 +362,7 @@ def _launcher_text(text: str) -> ParsedOutput:
     Raises ParseError if none of them says anything.
     """
     lines = list(lines_of(text))
-    failures = tuple(_remark(line) for line in lines if _says_why(line.text))
+    failures = tuple(_remark(line) for line in lines if refusal_in(line.text) or _says_why(line.text))
     if not any(_LAUNCHER.search(failure.text) for failure in failures):
         first = next((line for line in lines if line.text.strip()), Line(0, "", True))
         refuse_bare_rows(text)
@@ -381,7 +391,7 @@ def _says_why(text: str) -> bool:
 
 
 def _no_port(note: Remark) -> bool:
-    return bool(_NO_PORT.match(note.text))
+    return bool(_NO_PORT.match(note.text) or refusal_in(note.text))
 
 
 def _remark(line: Line) -> Remark:

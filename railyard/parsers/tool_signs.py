@@ -6,6 +6,8 @@ it never sees the text. tests/parsers/test_tool_signs.py compares signs and pars
 
 A new tool is a module with its name, in this package or in ``fabric``, and a line here.
 
+A second table has what tools of nodes and fabrics print when they read nothing, and what to do then.
+
 Each parser is imported when it is first asked for. To import all of them takes longer than to read a small output: most
 have some twenty patterns.
 
@@ -15,7 +17,8 @@ save a fifth of their time (Python 3.11).
 """
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from importlib import import_module
 from types import MappingProxyType
@@ -180,6 +183,93 @@ FABRIC_SIGNS: Mapping[str, tuple[Sign, ...]] = MappingProxyType(
         ),
     }
 )
+
+
+class Refusal(NamedTuple):
+    """What a tool prints when it read nothing: its name, the pattern of such a line, and what to do.
+
+    ``or_else``: which other tools print the same.
+    """
+
+    tool: str
+    or_else: str
+    pattern: str
+    fix: str
+
+
+_DRIVER = "is the card's driver loaded (dmesg, lspci -k)? A container also needs /dev/infiniband and /sys"
+_LONGEST_REFUSAL = 300  # characters of a line that is looked at
+#: So many lines beside the errors may be a prompt, the command, or a heading. With more, the tool read something.
+_MOST_BESIDE = 3
+#: A pattern is for one line without the blanks before it. Sources: ethtool.c and netlink/netlink.c (ethtool);
+#: mlxlink_ui.cpp (mstflint); infiniband-diags, ibstatus and ibv_devinfo (linux-rdma/rdma-core); utils/cxi_stat.c
+#: (HewlettPackard/shs-libcxi); lib/init.c (pciutils). nvidia-smi has no public source.
+REFUSALS: tuple[Refusal, ...] = (
+    Refusal(
+        "ethtool",
+        "",
+        r"(?:ethtool: )?netlink error: |ethtool: bad command line argument|No data available$|no stats available$"
+        r"|Cannot get [\w -]{1,60}: (?:Operation|No such device|Invalid argument|Input/output|No data)",
+        "run it as root, for the port's own interface: no bond, bridge, VLAN or virtual function (ip -d link); where a "
+        "driver of NVIDIA's cards shows no module, mlxlink -d DEVICE -m does",
+    ),
+    Refusal(
+        "mlxlink",
+        "another tool of mstflint, MFT or ibutils",
+        r"-E- ",
+        "run it as root, with a device that mst status or ibstat -l shows (-d mlx5_0), and one that the tool knows",
+    ),
+    Refusal(
+        "ibstat",
+        "",
+        r"(?:ibstat: )?ib(?:panic|warn|error): .{0,80}\bstat of IB device ",
+        "name a device that ibstat -l shows; if it shows none, is the card's driver loaded (dmesg, lspci -k)?",
+    ),
+    Refusal(
+        "a tool of infiniband-diags",
+        "perfquery, iblinkinfo, ibqueryerrors …",
+        r"(?:\S{1,60}: )?ib(?:panic|warn|error): ",
+        "run it as root (it opens /dev/infiniband/umad*), with a device and port that ibstat shows as Active (-C, -P)",
+    ),
+    Refusal("ibstatus", "", r"Fatal error: {1,4}(?:No devices|device ')", _DRIVER),
+    Refusal(
+        "ibv_devinfo",
+        "another tool of libibverbs",
+        r"No IB devices found|Failed to get IB devices list|IB device '[^']{1,80}' wasn't found|0 HCAs? found",
+        _DRIVER,
+    ),
+    Refusal(
+        "nvidia-smi",
+        "",
+        r"NVIDIA-SMI (?:has failed because|couldn't find libnvidia)|Failed to initialize NVML: "
+        r"|No devices were found$",
+        "does the node have GPUs (lspci), and is NVIDIA's driver loaded, in its library's release (dmesg, modinfo "
+        "nvidia)?",
+    ),
+    Refusal(
+        "cxi_stat",
+        "another tool of libcxi",
+        r"Cannot get the list of CXI devices|Failed to open CXI device: ",
+        "is the driver of Slingshot's card loaded (ls /sys/class/cxi, dmesg)? A container also needs /dev/cxi*",
+    ),
+    Refusal(
+        "lspci",
+        "",
+        r"(?:pcilib|lspci): (?:Cannot|Unable|Couldn't) ",
+        "run it on the node itself, as root: a container may have no /sys/bus/pci",
+    ),
+)
+
+
+def refusal_in(line: str) -> Refusal | None:
+    """Return which tool says in a line that it read nothing; None for any other line."""
+    shown = line[:_LONGEST_REFUSAL].strip()
+    return next((refusal for refusal in REFUSALS if re.match(refusal.pattern, shown)), None)
+
+
+def is_refusal(failures: Sequence[str], beside: int) -> bool:
+    """Return whether an output is only what a tool says that read nothing: its ``failures``, and few lines beside."""
+    return beside <= _MOST_BESIDE + len(failures) and any(map(refusal_in, failures))
 
 
 def held_back(read: Callable[[str], "ParsedOutput"]) -> Callable[[str], "ParsedOutput"]:

@@ -325,7 +325,8 @@ class Stack:
     """An MPI library, another library, or a way without MPI: how to recognise and launch it, and a way per fabric.
 
     ``version_pattern`` is searched in the text of MPI_Get_library_version; ``told_apart`` says what it cannot tell.
-    ``also_prints``: the stacks from which it derives, whose first words it may print too.
+    ``also_prints``: the stacks from which it derives, whose first words it may print too. ``errors_of``: the libraries
+    whose error messages it prints (``verdict.hints.first_cause.LIBRARIES``): its own or its origin's, and UCX's.
     ``launches`` are in rising order of ``since`` (major version). ``root_env`` lets the launcher run as root.
     ``sonames`` are the names of its library to which a program is linked (``*`` for a compiler's own). Several stacks
     may share a name (libmpi.so.12 is MPICH's ABI), so the path is compared with the prefix too. ``spack_package`` is
@@ -364,6 +365,7 @@ class Stack:
     addressed: bool = False
     by_mpi: bool = False
     also_prints: tuple[str, ...] = ()
+    errors_of: tuple[str, ...] = ()
     rehearsed_as: str = ""
     not_rehearsed: str | None = None
 

@@ -204,10 +204,13 @@ def _timed_out(inputs: Inputs) -> RuleResult | None:
         return fail_rule(1, sentence, "node", say.look_at_processes(job.stuck))
     if job.starts_none:
         return fail_rule(1, sentence, "set-up", say.look_at_launcher(), brief=_brief_failure(job))
-    look = say.look_at_traffic(inputs.rails, inputs.nodes)
-    if inputs.path.lost is not None:
-        look = inputs.path.look_at
-    return fail_rule(1, sentence, "fabric" if inputs.path.suspects or inputs.path.lost else "set-up", look)
+    look, path = say.look_at_traffic(inputs.rails, inputs.nodes), inputs.path
+    if path.lost is not None:
+        look = path.look_at
+    elif job.computes and not path.suspects and not inputs.suspects and path.state != "failed":
+        # a benchmark that only sends messages and stops is stuck on them; an application may as well be computing
+        look = say.look_at_application(inputs.nodes)
+    return fail_rule(1, sentence, "fabric" if path.suspects or path.lost else "set-up", look)
 
 
 def _exit_code(inputs: Inputs) -> RuleResult | None:

@@ -75,11 +75,23 @@ def test_a_low_threshold_of_zero_is_one_beside_others() -> None:
     assert limits_of(values, "bias_ma") == {"low_alarm": 0.0, "high_alarm": 15.0}
 
 
-def test_thresholds_in_the_wrong_order_leave_the_whole_module_unjudged() -> None:
-    found = report_of({**WELL, "temperature_c": 99.0, "rx_power_dbm_low_alarm": 5.0})
+def test_a_reading_whose_thresholds_are_in_the_wrong_order_is_not_judged_and_the_others_are() -> None:
+    wrong_order = {**WELL, "rx_power_dbm_low_alarm": 5.0, "flag_rx_power_dbm_high_alarm_lane1": "on"}
+    found = report_of({**wrong_order, "temperature_c": 99.0})
+    assert [(one.level, one.reading) for one in found.findings] == [("alarm", "temperature_c")]
+    assert (found.inside, report_of(wrong_order).inside) == (0, 1)
+    (why,) = set(found.unjudged) - set(report_of(WELL).unjudged)
+    wrong = "low alarm 5 dBm, low warning"
+    assert why.startswith(f"received power: the module's thresholds contradict each other ({wrong}")
+
+
+def test_a_module_whose_thresholds_are_all_in_the_wrong_order_has_nothing_that_is_inside() -> None:
+    values = {"voltage_v": 3.3, "voltage_v_low_alarm": 3.6, "voltage_v_high_alarm": 3.0}
+    found = report_of(
+        {**values, "temperature_c": 40.0, "temperature_c_low_alarm": 75.0, "temperature_c_high_alarm": 75}
+    )
     assert (found.findings, found.inside) == ((), 0)
-    (why,) = found.unjudged
-    assert why.startswith("the module's thresholds contradict each other (received power: low alarm 5 dBm, low warning")
+    assert "temperature: the module's thresholds contradict each other (all are 75 C)" in found.unjudged
 
 
 def test_passive_copper_is_not_judged_and_that_is_said() -> None:

@@ -11,9 +11,12 @@ from railyard.base.wording import IMPOSSIBLE
 from railyard.benchmarks.apps import every_node
 from railyard.hardware.node import NodeHardware
 from railyard.parsers import hpl, npb
+from railyard.results.record.form import Suspect
 from railyard.site.references.model import Entry
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
+from railyard.verdict.rule_model import PathProof
+from railyard.verdict.verdict import judge
 from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN, not_judged, program
 from railyard.verdict.wording import path as path_words
 from railyard.verdict.wording import reference as reference_words
@@ -419,3 +422,39 @@ def test_threads_of_which_nothing_is_known_did_not_work(virtual: Site) -> None:
     bare = every_node_text(3.26).replace("# railyard: used 326 326 56\n", "")
     found = judged(case, bare, every_node.hpl_of_nodes, {"vn1": {}})
     assert f"{at_line(1)}{program.unknown_threads('hpl', 'vn1')}" in found.verdict.text
+
+
+@pytest.fixture
+def stuck(virtual: Site) -> Run:
+    """Return a function that assesses a run on four nodes that its time limit ended before it printed a result."""
+
+    def run(benchmark: str, moved: tuple[float, float] = BUSY, **left: Any) -> Assessment:
+        names = virtual.system.nodes.names[:4]
+        case = case_of(
+            virtual, benchmark, stack="mpich", launch={"nodes": names, "within_node": False}, time_limit_s=120
+        )
+        traffic = {node: {"hsn0": moved} for node in names}
+        banner = "\n\n NAS Parallel Benchmarks (NPB3.4-MZ MPI+OpenMP) - LU-MZ Benchmark\n\n"
+        parse = npb.parse if benchmark.startswith("npb/") else hpl.parse
+        return judged(case, banner, parse, traffic, exit_code=124, timed_out=True, **left)
+
+    return run
+
+
+@pytest.mark.parametrize("benchmark", ["npb/LU-MZ/S", "npb/CG/W", "hpl/hpl"])
+@pytest.mark.parametrize("moved", [BUSY, (0.0, 0.0)])
+def test_a_stuck_application_without_a_finding_of_the_path_is_not_told_to_look_at_rails(
+    stuck: Run, benchmark: str, moved: tuple[float, float]
+) -> None:
+    verdict = stuck(benchmark, moved).verdict
+    assert (verdict.state, verdict.rule, verdict.fault, verdict.suspects) == ("fail", 1, "set-up", ())
+    assert verdict.look_at == run_words.look_at_application(["vn1", "vn2", "vn3", "vn4"])
+    assert "hsn0" not in str(verdict.look_at) and "hsn0" not in verdict.headline
+
+
+def test_a_stuck_application_with_a_slow_rail_is_told_to_look_at_it(stuck: Run) -> None:
+    inputs = stuck("npb/CG/W").inputs
+    slow = replace(inputs, suspects=(Suspect("rail", "it moved 4.9 MB/s", "vn2", "hsn0"),))
+    assert judge(slow).look_at == run_words.look_at_traffic(["hsn0"], ["vn1", "vn2", "vn3", "vn4"])
+    failed = replace(inputs, path=PathProof("failed", "the bytes went over eth0", "set-up", "x"))
+    assert judge(failed).look_at == run_words.look_at_traffic(["hsn0"], ["vn1", "vn2", "vn3", "vn4"])

@@ -154,10 +154,10 @@ def _signal(port: PortState) -> Finding | None:
 def optics_findings(expected: ExpectedFabric, readings: Readings) -> list[Finding]:
     """Return a finding for each reading of a rail's cable or module that is beyond the module's own threshold.
 
-    Beyond an alarm is a problem, beyond a warning a remark.
+    Beyond an alarm is a problem, beyond a warning a remark. What two tools say alike is one finding.
     """
     found = []
-    for port in readings.own:
+    for port in (*readings.own, *readings.more_modules):
         if not port.module or expected.rail(port.device, port.port) is None:
             continue
         from railyard.hardware.optics import report_of  # a gate that reads no module starts without it
@@ -167,16 +167,22 @@ def optics_findings(expected: ExpectedFabric, readings: Readings) -> list[Findin
             fix = f"clean, reseat or replace {cable(port)} or its module: {report.name}"
             said = finding_at("optics", port, one.found, one.expected, fix)
             found.append(said if one.level == "alarm" else replace(said, weight="remark"))
-    return found
+    return list(dict.fromkeys(found))
 
 
 def unjudged_optics(expected: ExpectedFabric, readings: Readings) -> list[str]:
-    """Return what the modules of rails state no thresholds for, and their bit errors before correction: a note each."""
+    """Return what is not judged of modules, and the bit errors of rails before correction: a note each.
+
+    A file may be named after an interface, and the module of a port that is no rail is not judged.
+    """
     notes = []
-    for port in readings.own:
-        if expected.rail(port.device, port.port) is None:
-            continue
+    for port in (*readings.own, *readings.more_modules):
         where = f"{port.node} {port.device} port {port.port}"
+        if expected.rail(port.device, port.port) is None:
+            if port.module and (port.device, port.port) not in expected.neighbours:
+                rails = listing([f"{rail.device} port {rail.port}" for rail in expected.rails])
+                notes.append(f"{where}: its module is not judged, since this is no rail: {expected.file} has {rails}")
+            continue
         if port.module:
             from railyard.hardware.optics import report_of
 
@@ -188,7 +194,7 @@ def unjudged_optics(expected: ExpectedFabric, readings: Readings) -> list[str]:
             after = port.extra.get("effective_physical_ber")
             left = "" if after is None else f", after it {after:g}"
             notes.append(f"{where}: {before}{left} ({fec}); not judged: no module states a bound for them")
-    return notes
+    return list(dict.fromkeys(notes))
 
 
 def _not_active(port: PortState) -> Finding:

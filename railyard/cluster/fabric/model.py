@@ -119,15 +119,17 @@ class Readings:
     """All that was read.
 
     ``ports``: the ports that the subnet's diagnostics print. ``own``: the ports that nodes read about themselves, with
-    ``node`` set. ``is_whole``: the subnet was discovered. ``counters``: ports with error counters. ``later``: the same
-    ports at a second time. Both are None if not read. ``managers``: the answer of ``sminfo`` (None if there was none),
-    by the rail that it was asked from (``words.asked_as``; empty if unknown). ``hardware``: node and what
-    lspci, show_gids or nvidia-smi print of it. ``in_part``: nodes of which only outputs about one device were read.
-    ``notes``: what could not be read, one sentence each.
+    ``node`` set. ``more_modules``: ports of ``own`` again, with what a second tool printed of the cable or module.
+    ``is_whole``: the subnet was discovered. ``counters``: ports with error counters. ``later``: the same ports at a
+    second time. Both are None if not read. ``managers``: the answer of ``sminfo`` (None if there was none), by the rail
+    that it was asked from (``words.asked_as``; empty if unknown). ``hardware``: node and what lspci, show_gids or
+    nvidia-smi print of it. ``in_part``: nodes of which only outputs about one device were read. ``notes``: what could
+    not be read, one sentence each.
     """
 
     ports: tuple[PortState, ...] = ()
     own: tuple[PortState, ...] = ()
+    more_modules: tuple[PortState, ...] = ()
     cards: tuple[Card, ...] = ()
     counters: tuple[PortState, ...] | None = None
     later: tuple[PortState, ...] | None = None

@@ -65,13 +65,14 @@ _NO_UMAD = "reading the subnet needs read access to /dev/infiniband/umad* (root 
 class _SavedOutputs:
     """What a folder holds. ``subnet``: by tool, and by the device from which it asked (empty if not given).
 
-    ``queried``: ports of perfquery, whose counters add to those of ibqueryerrors.
+    ``queried``: ports of perfquery, whose counters add to those of ibqueryerrors. ``more_modules``: see ``Readings``.
     """
 
     subnet: dict[tuple[str, str], ParsedOutput] = field(default_factory=dict)
     later: dict[str, ParsedOutput] = field(default_factory=dict)
     own: list[PortState] = field(default_factory=list)
     queried: list[PortState] = field(default_factory=list)
+    more_modules: list[PortState] = field(default_factory=list)
     cards: list[Card] = field(default_factory=list)
     hardware: list[tuple[str, Hardware]] = field(default_factory=list)
     managers: dict[str, Manager | None] = field(default_factory=dict)
@@ -123,6 +124,7 @@ def _readings(found: _SavedOutputs) -> Readings:
     return Readings(
         ports=ports,
         own=own,
+        more_modules=tuple(found.more_modules),
         cards=_cards(found.cards, own, found.hardware),
         counters=counters,
         later=_ports_with_counts(found.later.values()),
@@ -223,6 +225,9 @@ def _read_node(folder: Path, found: _SavedOutputs) -> None:
     if not any(whole):
         found.in_part.add(folder.name)
     found.queried += views.pop(PERFQUERY)
+    # a port that is merged keeps one module: that of the first tool
+    by_first = {by_device(port) for port in views["mlxlink"] if port.module}
+    found.more_modules += [port for port in views["ethtool"] if port.module and by_device(port) in by_first]
     found.own += merge_ports(by_device, views.pop(SYS), *views.values())
     found.cards += [_with_pfc(card, pfc.get(card.device)) for card in cards]
 

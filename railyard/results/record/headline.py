@@ -53,6 +53,15 @@ def describe_finding(first: str, sentence: str, measured: str) -> str:
     return "" if sentence.lower() in first.lower() else f"found: {without_names(sentence)}"
 
 
+def broken_expectation(verdict: VerdictRecord) -> str:
+    """Return what a failure says of an expected failure that has expired, or that covers other rules; empty for none.
+
+    It follows in the sentence after that of the rule, and what was measured does not repeat it.
+    """
+    own = next((rule.sentence for rule in verdict.rules if rule.rule == verdict.rule), "")
+    return one_line(verdict.sentence[len(own) + 2 :]) if own and verdict.sentence.startswith(f"{own}; ") else ""
+
+
 def make_headline(suspects: Sequence[Suspect], brief: str, fault: FaultClass | None) -> str:
     """Return the headline of a verdict with these suspects and this class of fault; ``brief`` says what was found."""
     parts = [one for one in suspects if one.kind in _PARTS]

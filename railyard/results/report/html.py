@@ -22,7 +22,7 @@ from railyard.base.values import clean, one_line
 from railyard.base.wording import count_of, message_size
 from railyard.benchmarks.model import Figure
 from railyard.results.record.form import BandRecord, CurveRecord, NodeTraffic, PathProofRecord, Record
-from railyard.results.record.headline import describe_finding, headline
+from railyard.results.record.headline import broken_expectation, describe_finding, headline
 from railyard.results.reference_sheet import COST_HEADS, RELATION_WORDS, cost_cells
 from railyard.results.remarks import CONDITIONS_HEADING, condition_sentences
 from railyard.results.report.heatmap import Heatmap, heatmap, is_drawn_by_leaf, leaf_map
@@ -266,6 +266,7 @@ def _template() -> Any:
     environment.filters |= {"named_policy": named_policy, "computed_words": computed_words}
     environment.filters |= {"headings": _headings, "node_names": node_names, "by_source": _by_source}
     environment.filters |= {"ranges": fold_names, "headline": headline, "finding": describe_finding}
+    environment.filters |= {"expectation": broken_expectation}
     environment.filters |= {"without_names": without_names, "evidence_rows": evidence_rows, "part": suspect_part}
     environment.tests |= {"single": lambda found: len(found) == 1}
     return environment.from_string(packaged_text("results/report/report.html.j2"))

@@ -14,7 +14,7 @@ from railyard.base.terminal import table
 from railyard.base.values import one_line
 from railyard.base.wording import count_of, drop_clauses, earlier_attempts
 from railyard.results.record.form import Record, State, Suspect
-from railyard.results.record.headline import describe_finding, headline
+from railyard.results.record.headline import broken_expectation, describe_finding, headline
 from railyard.results.reference_sheet import COST_HEADS, RELATION_WORDS, cost_cells, cost_lines, relation_lines
 from railyard.results.remarks import CONDITIONS_HEADING, condition_sentences
 from railyard.results.report.overview import Matrix, cell_words, holes, matrices
@@ -150,6 +150,8 @@ def failure_lines(record: Record, why: bool = False) -> list[str]:
     lines += [line for one in verdict.suspects[:_MOST_SUSPECTS] for line in _suspect(one, first, verdict.suspects)]
     more = len(verdict.suspects) - _MOST_SUSPECTS
     lines += [f"{more} more suspects are in the record"] if more > 0 else []
+    expected = broken_expectation(verdict)
+    lines += [f"also: {expected}"] if expected and not any(expected in line for line in lines) else []
     reasons = [one_line(one.reason) for one in verdict.suspects]
     said = {"", first.lower(), *map(str.lower, reasons)}
     others = [drop_clauses(one_line(remark), reasons) for remark in verdict.remarks]

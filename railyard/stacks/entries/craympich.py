@@ -75,6 +75,7 @@ CRAYMPICH = Stack(
     title="HPE Cray MPICH",
     version_pattern=r"^MPI VERSION +: CRAY MPICH version",
     told_apart="nothing else prints CRAY MPICH",
+    errors_of=("mpich", "ucx"),
     sonames=("libmpi_*.so.12", "libmpi.so.12"),
     spack_package="cray-mpich",
     module=r"cray-mpich",

@@ -14,6 +14,7 @@ FUJITSUMPI = Stack(
     version_pattern=r"^FUJITSU MPI Library",
     told_apart="nothing else prints FUJITSU MPI",
     also_prints=("openmpi", "hpcx"),
+    errors_of=("openmpi",),
     sonames=("libmpi.so*",),
     spack_package="fujitsu-mpi",
     module=r"(?:fujitsu-mpi|tcsds)",

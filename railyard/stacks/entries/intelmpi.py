@@ -146,6 +146,7 @@ INTELMPI = Stack(
     # I_MPI_DEBUG: "[0] MPI startup(): Intel(R) MPI Library, Version 2021.4  Build …", "[0] MPI startup(): libfabric …"
     startup_pattern=r"^\[[0-9]+\] MPI startup\(\): ",
     told_apart="no other library begins like this",
+    errors_of=("mpich", "ucx"),
     sonames=("libmpi.so.12",),
     spack_package="intel-oneapi-mpi",
     families=("x86_64",),  # Intel ships it only for its own processors: Spack's recipe demands target=x86_64:

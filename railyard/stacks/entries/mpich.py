@@ -229,6 +229,7 @@ MPICH = Stack(
     title="MPICH (CH4)",
     version_pattern=r"^MPICH Version:",
     told_apart="Intel MPI, MVAPICH and Cray MPICH derive from it, but begin with their own words",
+    errors_of=("mpich", "ucx"),
     sonames=("libmpi.so.12", "libmpich.so.12"),
     spack_package="mpich",
     # Debian has MPICH's programs beside Open MPI's, with their own names.
@@ -245,6 +246,7 @@ MVAPICH = Stack(
     title="MVAPICH 4 (CH4)",
     version_pattern=r"^MVAPICH Version",
     told_apart="MVAPICH2 prints MVAPICH2 Version",
+    errors_of=("mpich", "ucx"),
     sonames=("libmpi.so.12",),
     spack_package="mvapich",
     programs=(VersionProgram(("mpichversion",), r"^MVAPICH Version:\s+(\S+)"),),

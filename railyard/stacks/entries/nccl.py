@@ -189,6 +189,7 @@ def _library(title: str, soname: str, spack_package: str, tests: str) -> Stack:
         title=title,
         version_pattern=r"(?!)",
         told_apart="it is not an MPI library: an MPI that its entry names starts its tests",
+        errors_of=("openmpi", "mpich", "ucx"),  # of that MPI, whichever it is
         sonames=(soname,),
         spack_package=spack_package,
         local_rank_variables=(),

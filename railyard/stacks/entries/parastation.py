@@ -62,6 +62,7 @@ PARASTATION = Stack(
     version_pattern=r"^=== ParaStation MPI",
     told_apart="MPICH's own lines follow it",
     also_prints=("mpich",),
+    errors_of=("mpich", "ucx"),
     sonames=("libmpi.so.12",),
     spack_package="psmpi",
     module=r"(?:psmpi|ParaStationMPI)",

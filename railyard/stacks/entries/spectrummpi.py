@@ -51,6 +51,7 @@ SPECTRUMMPI = Stack(
     version_pattern=r"^IBM Spectrum MPI",
     told_apart="it is an Open MPI, and may print Open MPI's words too",
     also_prints=("openmpi", "hpcx"),
+    errors_of=("openmpi",),
     # github.com/mpi4py/mpi4py src/lib-mpi/compat/openmpi.h (OMPI_MAJOR_VERSION >= 10)
     sonames=("libmpi_ibm.so.*",),
     spack_package="spectrum-mpi",

@@ -21,8 +21,10 @@ from railyard.hardware.optics import report_of
 from railyard.parsers.decorations import with_own_signs
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.output import Caution, ParsedOutput, Table, validation_of
+from railyard.parsers.tool_signs import is_refusal, refusal_in
 from railyard.parsers.unread_rows import unread_rows
 from railyard.provision.replay.form import said_of_itself
+from railyard.results.record.headline import shorten
 from railyard.verdict import run_rules
 from railyard.verdict import wording as verdict_words
 from railyard.verdict.day_one import facts_of
@@ -107,8 +109,13 @@ def judge(
     target = replace(target, contradiction=faster_than_asked(target.fabric.link, text, parsed.tables))
     if target.fabric.link.family == UNNAMED:
         target = replace(target, fallback=words_of_fallback(text, parsed.tables))
-    if not parsed.tables and not failures and any(port.module for port in parsed.fabric):
-        return tuple(_of_module(port) for port in parsed.fabric if port.module)
+    modules = tuple(_of_module(port) for port in parsed.fabric if port.module and not parsed.tables)
+    if modules:
+        return (*modules, without_table(failures, has=words.judged_modules())) if failures else modules
+    if not parsed.tables and not parsed.fabric and not parsed.hardware:
+        refused = _refusal_of(failures, len(parsed.remarks))
+        if refused is not None:
+            return (refused,)
     if not parsed.tables:
         unread = unread_rows(parsed) or (None if failures else _of_the_fabric(parsed, target))
         return (without_table(failures, unread=unread),)
@@ -203,6 +210,20 @@ def without_table(failures: tuple[OutputLine, ...], has: str = "", unread: str |
     brief = first.means or brief_failure(first.line, first.of, first.text)
     rule = fail_rule(1, sentence, "set-up", words.look_at_quoted(), brief=brief)
     return Judgement(None, (), "fail", verdict_words.of_rule(rule.rule, rule.name, sentence), (rule,))
+
+
+def _refusal_of(failures: Sequence[OutputLine], beside: int) -> Judgement | None:
+    """Return the failure of a node's or fabric's tool that read nothing; None for any other output.
+
+    ``beside``: how many lines it has that are no failures.
+    """
+    if not is_refusal([each.text for each in failures], beside) or failures[0].means:
+        return None
+    line, refusal = next((each, refusal) for each in failures if (refusal := refusal_in(each.text)))
+    sentence = words.read_nothing(refusal.tool, refusal.or_else, line.line, line.text)
+    brief = shorten(words.read_nothing_brief(refusal.tool, one_line(line.text)), at_clauses=False)
+    rule = fail_rule(1, sentence, "set-up", refusal.fix, brief=brief)
+    return Judgement(None, (line.line,), "fail", verdict_words.of_rule(rule.rule, rule.name, sentence), (rule,))
 
 
 def _of_the_fabric(parsed: ParsedOutput, target: Target) -> str | None:

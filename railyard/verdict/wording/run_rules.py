@@ -252,6 +252,15 @@ def look_at_traffic(rails: Sequence[str], nodes: Sequence[str]) -> str:
     return f"whether {listing(rails)} passes traffic{between} (ping, carrier, counters)"
 
 
+def look_at_application(nodes: Sequence[str]) -> str:
+    """Return what to look at if an application came to its time limit, and nothing shows that a rail is to blame."""
+    on = f" on {list_nodes(nodes)}" if nodes else ""
+    return (
+        "whether it was stuck or only slow: where its output ends, and, in another run, what its processes do"
+        f"{on} (top, gdb -p PID); if it was slow, its time limit and its problem size"
+    )
+
+
 def look_at_launcher() -> str:
     """Return what to look at if a launcher started nothing."""
     return "the launcher of the system's file, and its version"

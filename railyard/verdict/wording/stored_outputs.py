@@ -98,6 +98,22 @@ def no_table() -> str:
     return "no table"
 
 
+def read_nothing(tool: str, or_else: str, line: int, said: str) -> str:
+    """Return that an output is that of a tool which read nothing, with its own words; ``or_else``: other tools."""
+    also = f" ({or_else})" if or_else.endswith("…") else f" or {or_else}" if or_else else ""
+    return f'this is the output of {tool}{also}, which read nothing to judge; line {line}: "{said[:200]}"'
+
+
+def read_nothing_brief(tool: str, said: str) -> str:
+    """Return the same for a headline."""
+    return f"output of {tool}, which read nothing: {said}"
+
+
+def judged_modules() -> str:
+    """Return what an output has beside the modules in it that are judged by themselves."""
+    return "no table, only cables or modules, each with its own verdict here,"
+
+
 def no_known_table() -> str:
     """Return what an output has whose tables are of no known benchmark."""
     return "no table of a known benchmark"

@@ -1,6 +1,7 @@
 """Cables and modules in `railyard fabric`, and in `railyard judge FILE`."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -124,3 +125,36 @@ def test_a_second_module_in_one_file_is_named_as_not_judged(tmp_path: Path) -> N
     assert (
         "n1/ethtool-mlx5_0.out: only the first module is judged: give each its own file" in read_folder(tmp_path).notes
     )
+
+
+def test_the_modules_of_two_tools_for_one_port_are_both_judged(folder: Path, expected: ExpectedFabric) -> None:
+    alone = judge(expected, read_folder(folder)).findings
+    # the same module again, but as ethtool prints it: it has a fault of its own, and no voltage
+    (folder / "n1/ethtool-mlx5_0.out").write_text(
+        "\n".join(line for line in sample("ethtool").splitlines() if "voltage" not in line) + "\n", encoding="utf-8"
+    )
+    both = judge(expected, read_folder(folder))
+    new = [one for one in both.findings if one not in alone]
+    assert {one for one in alone if one.what == "optics"} < set(both.findings)
+    assert [(one.place, one.found) for one in new] == [
+        ("n1 mlx5_0 port 1", "laser bias current of lane 4 0 mA"),
+        ("n1 mlx5_0 port 1", "transmitted power of lane 4 no light"),
+        # "no light" of mlxlink, too, but by another threshold
+        ("n1 mlx5_0 port 1", "received power of lane 2 no light"),
+    ]
+    assert any("serial X000456): not judged: voltage: it is not shown" in note for note in both.notes)
+
+
+def test_what_two_tools_say_alike_is_one_finding(folder: Path, expected: ExpectedFabric) -> None:
+    readings = read_folder(folder)
+    again = replace(readings, more_modules=readings.own)
+    assert judge(expected, again).findings == judge(expected, readings).findings
+    assert judge(expected, again).notes == judge(expected, readings).notes
+
+
+def test_a_module_of_a_port_that_is_no_rail_is_named_as_not_judged(folder: Path, expected: ExpectedFabric) -> None:
+    (folder / "n1/ethtool-eth7.out").write_text(sample("ethtool"), encoding="utf-8")
+    said = (
+        "n1 eth7 port 1: its module is not judged, since this is no rail: systems/s.yaml has mlx5_0 port 1 and mlx5_1"
+    )
+    assert any(note.startswith(said) for note in judge(expected, read_folder(folder)).notes)

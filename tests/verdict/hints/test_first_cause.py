@@ -11,8 +11,10 @@ from railyard.cli.main import main
 from railyard.parsers import osu
 from railyard.parsers.failure_lines import NO_TURN, STOPPED
 from railyard.parsers.wrong_lines import with_wrong_lines
+from railyard.site.systems.stack_entry import DeclaredMpi
+from railyard.stacks.model import STACKS
 from railyard.verdict.assess import Assessment
-from railyard.verdict.hints.first_cause import MESSAGES, document, first_cause
+from railyard.verdict.hints.first_cause import LIBRARIES, MESSAGES, document, first_cause
 from railyard.verdict.stored_outputs.judge import judge
 from railyard.verdict.stored_outputs.target import of_link
 from railyard.verdict.wording.run_rules import look_at_launcher, say_exited, say_reported
@@ -174,6 +176,31 @@ def test_a_message_of_another_library_is_not_a_stacks_own(name: str) -> None:
     found = first_cause(other, (recorded(name),))
     of_all = stack == "tcp" or means.startswith(("UCX", OTHER_SRUN))
     assert found is None or found.means != means or of_all
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("stack", ["spectrummpi", "parastation", "nccl"])
+def test_a_stack_that_derives_from_another_or_is_started_by_it_has_its_messages(name: str, stack: str) -> None:
+    own, *_ = EXAMPLES[name]
+    found, as_own = (first_cause(each, (recorded(name),)) for each in (stack, own))
+    origins = {"spectrummpi": ["openmpi"], "parastation": ["mpich"], "nccl": ["openmpi", "mpich", "mvapich"]}
+    if own in origins[stack] and as_own is not None and not as_own.means.startswith("UCX"):
+        assert found == as_own
+
+
+def test_what_a_systems_file_declares_has_the_messages_of_its_model() -> None:
+    declared = DeclaredMpi.model_validate({"title": "Site MPI", "source": "its page"}).as_stack("openmpi")
+    assert declared.errors_of == STACKS["openmpi"].errors_of == ("openmpi", "ucx")
+
+
+def test_each_library_of_the_table_is_one_that_a_stack_prints_and_the_other_way_round() -> None:
+    printed = {library for stack in STACKS.values() for library in stack.errors_of}
+    assert printed == {message.library for message in MESSAGES if message.library} == {*LIBRARIES}
+    for name, stack in STACKS.items():
+        origins = {library for other in stack.also_prints for library in STACKS[other].errors_of} - {"ucx"}
+        assert origins <= {*stack.errors_of}, name
+    for name in ("openmpi", "hpcx", "mpich", "mvapich", "craympich", "intelmpi"):
+        assert "ucx" in STACKS[name].errors_of, name
 
 
 def test_every_recording_of_a_failure_has_a_row_and_every_row_a_recording() -> None:
