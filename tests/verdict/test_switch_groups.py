@@ -303,7 +303,7 @@ def test_nobody_is_named_where_suspects_are_good_while_all_others_rest(tmp_path:
     """The file has four leaf switches where the network has eight."""
     played = play(tmp_path, FAT_TREE, stated=HALF, wrong=Shape(64, rails=1, leaf=16))
     assert (played.found.verdict.state, played.blamed) == ("fail", [])
-    assert "so they share links with nodes of other leaf switches: leaf_switches of the sys" in played.found.verdict.text
+    assert "so they share links with nodes of other leaf switches: leaf_switches of the" in played.found.verdict.text
     assert (played.found.verdict.look_at or "").startswith("leaf_switches of the system's file")
 
 

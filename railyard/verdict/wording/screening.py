@@ -27,6 +27,18 @@ def not_measured(why: str, is_named: bool) -> str:
     return f"{why}: that was not measured{'' if is_named else f', so {NOBODY_BLAMED}'}"
 
 
+def lost_step(step: str) -> str:
+    """Return that the launch of a later step failed."""
+    return (
+        f"{step}.out has no whole table: the launch that had to confirm or clear suspects failed, so nobody is cleared"
+    )
+
+
+def look_at_lost_step(step: str) -> str:
+    """Return what to look at if the launch of a later step failed."""
+    return f"{step}.out in the test's stage folder: what the launch printed; then run it again"
+
+
 def sample_not_judged(error: str) -> str:
     """Return why a sample was not judged."""
     return f"the sample was not judged: {error}"

@@ -257,8 +257,8 @@ def _measure_one_by_one(known: Knowledge, paths: Paths) -> Steps:
             between = known.leaves.are_between_groups(one.members)
             if not slow.get(pair, are_like and not between):
                 known.answered.named.remove(one)
-                why = words.not_one_by_one if between else words.not_alone
-                known.answered.unclear.append(replace(one, reason=why(one.reason, pair in slow)))
+                say = words.not_one_by_one if between else words.not_alone
+                known.answered.unclear.append(replace(one, reason=say(one.reason, pair in slow)))
     for key, route in slowest.items():
         # Slow paths between groups show no up-link of a leaf: the links between groups are there, too.
         between = known.leaves.are_between_groups(route.pair)

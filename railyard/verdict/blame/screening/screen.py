@@ -116,7 +116,8 @@ def sum_up(known: Knowledge) -> ScreeningVerdict:
     levels = known.levels.levels
     said = [one.reason for one in named[: words.MOST_TOLD]]
     said += [words.more_named(len(named) - words.MOST_TOLD)] if len(named) > words.MOST_TOLD else []
-    rest = _sentence_besides(known, named, cleared, unclear, covered, promised)
+    undecided = words.say_undecided(_names(known, unclear), unclear[0].reason) if unclear else ""
+    rest = _sentence_besides(known, named, cleared, covered, promised)
     return ScreeningVerdict(
         named,
         cleared,
@@ -129,8 +130,9 @@ def sum_up(known: Knowledge) -> ScreeningVerdict:
         known.spent,
         known.allowed,
         known.measurements,
-        "; ".join([*said, rest]),
+        "; ".join(filter(None, [*said, undecided, rest])),
         rest,
+        undecided,
         known.answered.shared,
     )
 
@@ -221,7 +223,6 @@ def _sentence_besides(
     known: Knowledge,
     named: Sequence[Suspect],
     cleared: Sequence[Suspect],
-    unclear: Sequence[Suspect],
     covered: Coverage,
     promised: Sequence[Promise],
 ) -> str:
@@ -231,8 +232,6 @@ def _sentence_besides(
         parts.append(words.nobody_named(levels, known.leaves.layout.unit))
     if cleared:
         parts.append(words.say_cleared(_names(known, cleared)))
-    if unclear:
-        parts.append(words.say_undecided(_names(known, unclear), unclear[0].reason))
     if known.answered.shared:
         parts.append(words.shared_links(known.answered.shared))
     return "; ".join([*parts, _coverage_words(known, covered), *_promise_words(promised)])
