@@ -68,7 +68,8 @@ def run_command(name: str, rolling: bool, every: bool, **options: Any) -> int:
     with --rolling in one job per group of nodes, as the nodes come free. After Ctrl-C the jobs of groups go on:
     `railyard pairs collect` merges what they measure, and ends them with --cancel.
 
-    Exit code: 0 nobody is slow, 1 somebody is or a group failed, 2 it could not run, 130 Ctrl-C.
+    Exit code: 0 nobody is named (the verdict begins with who is undecided), 1 somebody is or a group failed, 2 it could
+    not run, 130 Ctrl-C.
     """
     wanted = _Request(name=name, **options)
     if not rolling:
@@ -97,7 +98,8 @@ def collect_command(runs: tuple[str, ...], **options: Any) -> int:
     pairs run --rolling` printed, or its folder. Several runs of one system are judged as one. A run is stored once
     all of its groups are over.
 
-    Exit code: 0 nobody is slow, 1 somebody is, a group failed, or groups are not over, 2 wrong input.
+    Exit code: 0 nobody is named (the verdict begins with who is undecided), 1 somebody is, a group failed, or groups
+    are not over, 2 wrong input.
     """
     if len(runs) > 1 and (options["confirm"] or options["cancel"] or options["wait"]):
         raise click.UsageError("--confirm, --cancel and --wait work on one run; several runs can only be judged")

@@ -484,9 +484,9 @@ def with_screening(found: Assessment, sampled: SampleOrigin, places: Places, up_
     found = replace(found, sample=record_of_sample(came.screened, sampled))
     if found.verdict.misses_reference:
         return with_suspects(found, findings)
-    if not came.screened.named or found.verdict.fails:
+    if found.verdict.fails:
         return with_remark(found, findings.sentence)
-    return _fail(found, findings, came)
+    return _fail(found, findings, came) if came.screened.named else _pass(found, came)
 
 
 def record_of_sample(screened: ScreeningVerdict, sampled: SampleOrigin) -> PairsSample:
@@ -528,8 +528,41 @@ def _fail(found: Assessment, findings: Findings, came: ScreeningProgress) -> Ass
     more = [more_named(len(named) - MOST_TOLD)] if len(named) > MOST_TOLD else []
     sentence = "; ".join([*(one.reason for one in named[:MOST_TOLD]), *more])
     next_look = look_at(listing(node_pair_sample.words_of(named[:MOST_TOLD], came.network)))
-    rest = "; ".join(filter(None, [came.not_measured, came.screened.rest]))
+    rest = "; ".join(filter(None, [came.not_measured, came.screened.undecided, came.screened.rest]))
     return fail_fabric(found, sentence, findings.suspects, next_look, rest)
+
+
+def lost_step(outputs: Mapping[str, str], parse: Callable[[str], ParsedOutput]) -> str:
+    """Return the name of the step whose launch left no whole table; empty if all did.
+
+    ``outputs`` has what the launch of each step printed, by its name, in their order.
+    """
+    whole = len(steps(tuple(outputs.values()), parse))
+    return next(iter(list(outputs)[whole:]), "")
+
+
+def with_lost_step(found: Assessment, lost: str) -> Assessment:
+    """Return the assessment as failed if the launch of a step (``lost``, its name) left no whole table.
+
+    What it was to decide is not known then, and a job that ends its steps in time leaves no such output.
+    """
+    if not lost:
+        return found
+    sentence = words.lost_step(lost)
+    if found.verdict.fails:
+        return with_remark(found, sentence)
+    return fail_fabric(found, sentence, (), words.look_at_lost_step(lost), rule=2)
+
+
+def _pass(found: Assessment, came: ScreeningProgress) -> Assessment:
+    """Return the assessment of a run that met its references and names nobody; its sentence begins with who is open.
+
+    A healthy network may leave suspects undecided: routes that collide, a budget that ends. So this fails no run.
+    """
+    open_ = "; ".join(filter(None, [came.screened.undecided, came.not_measured]))
+    if open_:
+        found = replace(found, verdict=replace(found.verdict, sentence=f"{open_}; {found.verdict.sentence}"))
+    return with_remark(found, came.screened.rest)
 
 
 def fail_fabric(

@@ -375,7 +375,7 @@ def with_switch_groups(
     judged = _judge_bound(judged, streams, known.bound)
     judged = _judge_messages(judged, short)
     judged = _judge_missing(judged, planned, table, messages)
-    judged = _name_nobody(judged, known.certainty, len(network.layout.nodes))
+    judged = _name_nobody(judged) if known.certainty == "contradicted" else judged
     said = [words.rates_of_phases([(phase, _range(phase, streams)) for phase in streams], "MB/s")]
     if messages is not None and isinstance(small, int):
         said.append(words.messages([(phase, _range(phase, short, 1 / small)) for phase in short], small))
@@ -406,22 +406,14 @@ def _fail_unmeasured(found: Assessment, sentence: str) -> Assessment:
     return fail_fabric(found, sentence, (), words.look_at_missing(), rule=2)
 
 
-#: More nodes, rails and pairs than this, and than one for so many nodes, are hardly slow at once. Where a file alone
-#: states the leaf switches, pairs that share up-links unnoticed look slow.
-_MOST_SUSPECTS, _MOST_OF = 4, 8
-
-
-def _name_nobody(found: Assessment, certainty: Certainty, nodes: int) -> Assessment:
-    """Return the assessment with all suspects open if a healthy node may look slow, at a leaf switch it is not at."""
-    suspects = found.verdict.suspects
-    alone = [one for one in suspects if one.confidence != "open" and one.kind in ("node", "rail", "pair")]
-    many = certainty == "stated" and len(alone) > max(_MOST_SUSPECTS, nodes // _MOST_OF)
-    if not suspects or not (many or certainty == "contradicted"):
+def _name_nobody(found: Assessment) -> Assessment:
+    """Return the assessment with all suspects open: a healthy node may look slow at a leaf switch that it is not at."""
+    if not found.verdict.suspects:
         return found
-    opened = tuple(replace(one, confidence="open") for one in suspects)
+    opened = tuple(replace(one, confidence="open") for one in found.verdict.suspects)
     verdict = replace(found.verdict, suspects=opened, look_at=words.look_at_places())
     found = replace(found, inputs=replace(found.inputs, suspects=opened), verdict=verdict)
-    return with_remark(found, words.uncertain_places(len(alone), certainty == "contradicted"))
+    return with_remark(found, words.uncertain_places())
 
 
 def _range(phase: Phase, flows: Phases, factor: float = 1.0) -> tuple[float, float]:

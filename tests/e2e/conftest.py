@@ -1,7 +1,9 @@
 """What the end-to-end tests share: a site for each test, and `railyard run` in it as a person types it."""
 
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,6 +23,7 @@ from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.spec import spec_of
 from railyard.results.record.file import FILE_NAME, read_records
 from railyard.results.record.form import Record
+from railyard.rfm.run.reframe import GRACE_S
 from railyard.site.matrix import DEFAULT
 from railyard.site.reframe_versions import choose, release_here
 from railyard.site.systems.load import load_system
@@ -82,6 +85,20 @@ class Ran:
         return " ".join((self.out + self.err).split())
 
 
+def end(running: "subprocess.Popen[str]") -> None:
+    """End a command that still runs, as after Ctrl-C in pytest: it ends ReFrame and its jobs, then what is left of it.
+
+    A SIGKILL at once would leave all that is in sessions of their own.
+    """
+    if running.poll() is not None:
+        return
+    running.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        running.communicate(timeout=GRACE_S + 10)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(running.pid, signal.SIGKILL)
+
+
 @dataclass(frozen=True)
 class VirtualSite:
     """A site folder with the clone's system, references and checks for editing, and the clone's own stacks.
@@ -131,7 +148,7 @@ class VirtualSite:
             try:
                 out, err = running.communicate(timeout=patience_s)
             finally:
-                running.kill()
+                end(running)
         # Pytest shows these only if the test fails: then a cell's own sentence, not only its exit code.
         print(out)
         print(err, file=sys.stderr)

@@ -481,6 +481,8 @@ def _with_groups(made: Assessment, run: KeptRun, parts: Sequence[Part], how: Sam
     later = [one for one in parts if one.step != SAMPLE and one.table is None]
     if later:
         made = with_remark(made, "; ".join(f"{one.name}: {one.words}" for one in later[:4]))
+    if not broken and not made.verdict.fails:
+        broken = [one for one in parts if one.kind in _FAILED]
     if broken:
         first = broken[0]
         more = f"; {count_of(len(broken) - 1, 'group')} more failed" if len(broken) > 1 else ""

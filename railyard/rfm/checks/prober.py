@@ -53,7 +53,7 @@ from railyard.verdict.blame.slow_rails import (
 from railyard.verdict.blame.suspects import Findings, LossProbe, Probe, RailProbe, losers, plan_probes
 from railyard.verdict.findings import probe_size, with_bad_path, with_remark, with_suspects
 from railyard.verdict.hints.first_cause import never_began
-from railyard.verdict.node_pairs import SampleOrigin, steps, with_screening, with_slow_nodes
+from railyard.verdict.node_pairs import SampleOrigin, steps, with_lost_step, with_screening, with_slow_nodes
 from railyard.verdict.path.ports import sends_again
 from railyard.verdict.wording import NOBODY_BLAMED
 
@@ -539,31 +539,37 @@ class AllPairsProber:
 
 @dataclass(frozen=True, slots=True)
 class SampleProber:
-    """Names who is slow from the screening of a sample, and says what the sample covered."""
+    """Names who is slow from the screening of a sample, and says what the sample covered.
 
-    rails: RailProber
-    sampled: SampleOrigin
-    places: topology.Places
-    up_links: int | None
-
-    def explain(self, found: Assessment) -> Assessment:
-        if found.verdict.fails and not found.verdict.misses_reference:
-            return self.rails.explain(found)
-        return with_screening(found, self.sampled, self.places, self.up_links)
-
-
-@dataclass(frozen=True, slots=True)
-class SwitchGroupsProber:
-    """Names who is slow from the screening of all rounds, and says what leaf switches carried.
-
-    ``up_links_of`` returns what is known about up-links. ``live`` is what the job's scheduler stated,
-    ``messages`` the output of the launch with short messages; each is empty if there is none.
+    ``lost`` is the name of the step whose launch failed, empty if none did.
     """
 
     rails: RailProber
     sampled: SampleOrigin
     places: topology.Places
     up_links: int | None
+    lost: str
+
+    def explain(self, found: Assessment) -> Assessment:
+        if found.verdict.fails and not found.verdict.misses_reference:
+            return self.rails.explain(found)
+        return with_lost_step(with_screening(found, self.sampled, self.places, self.up_links), self.lost)
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchGroupsProber:
+    """Names who is slow from the screening of all rounds, and says what leaf switches carried.
+
+    ``up_links_of`` returns what is known about up-links. ``lost`` is the name of the step whose launch failed, ``live``
+    what the job's scheduler stated, ``messages`` the output of the launch with short messages; each is empty if there
+    is none.
+    """
+
+    rails: RailProber
+    sampled: SampleOrigin
+    places: topology.Places
+    up_links: int | None
+    lost: str
     up_links_of: Callable[[topology.Places], switch_groups.UpLinksRead]
     live: str
     messages: str
@@ -576,4 +582,5 @@ class SwitchGroupsProber:
         said = (*switch_groups.say_places(live), *remarks)
         certainty = switch_groups.certainty_of(live)
         known = switch_groups.SwitchesKnown(live.places, self.up_links, bound, said, certainty)
-        return switch_groups.with_switch_groups(found, self.sampled, known, switch_groups.short_messages(self.messages))
+        messages = switch_groups.short_messages(self.messages)
+        return with_lost_step(switch_groups.with_switch_groups(found, self.sampled, known, messages), self.lost)

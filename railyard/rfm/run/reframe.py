@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -456,16 +457,17 @@ def log_masked(
 
 @contextlib.contextmanager
 def _session(command: Sequence[str], env: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen(
-        _ending_with_us(command),
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
+    with _child_heeds_interrupts():
+        process = subprocess.Popen(
+            _ending_with_us(command),
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
     try:
         yield process
     finally:
@@ -475,6 +477,25 @@ def _session(command: Sequence[str], env: dict[str, str]) -> Iterator[subprocess
             process.wait()
         if process.stdout is not None:
             process.stdout.close()
+
+
+@contextlib.contextmanager
+def _child_heeds_interrupts() -> Iterator[None]:
+    """Let a child that is started now end at SIGINT, though this process ignores it, as in the background of a script.
+
+    An ignored signal stays ignored in a new program, a handled one gets its usual action. Only SIGINT ends ReFrame with
+    its jobs and its report: one that ignores it would be killed half a minute later, or measure on after a SIGKILL of
+    this process.
+    """
+    ignores = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    ignores = ignores and threading.current_thread() is threading.main_thread()  # no other may change it
+    if ignores:
+        signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        yield
+    finally:
+        if ignores:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _ending_with_us(command: Sequence[str]) -> list[str]:

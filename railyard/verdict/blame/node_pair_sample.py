@@ -124,7 +124,8 @@ def findings(reached: ScreeningVerdict, network: Network, rail: str | None) -> F
         for one in reached.named
     ]
     open_ = [_suspect(one, network, rail, "open") for one in reached.unclear]
-    return Findings((*named, *open_), reached.sentence)
+    next_look = search_words.look_at_places() if reached.shared and not named else None
+    return Findings((*named, *open_), reached.sentence, look_at=next_look)
 
 
 def _suspect(found: Found, network: Network, rail: str | None, confidence: Confidence) -> Suspect:

@@ -351,14 +351,12 @@ def slow_messages_within(leaf: str, share: float) -> str:
     )
 
 
-def uncertain_places(suspects: int, is_contradicted: bool) -> str:
+def uncertain_places() -> str:
     """Return why suspects are not named if nobody knows which node is where."""
-    why = (
-        "the system's file and the scheduler contradict each other about the leaf switches"
-        if is_contradicted
-        else f"{suspects} at once are more likely if leaf_switches of the system's file are not those of the network"
+    return (
+        "the system's file and the scheduler contradict each other about the leaf switches, so nothing tells which of "
+        "these is at fault"
     )
-    return f"{why}, so nothing tells which of these is at fault"
 
 
 def look_at_places() -> str:

@@ -27,6 +27,18 @@ def not_measured(why: str, is_named: bool) -> str:
     return f"{why}: that was not measured{'' if is_named else f', so {NOBODY_BLAMED}'}"
 
 
+def lost_step(step: str) -> str:
+    """Return that the launch of a later step failed."""
+    return (
+        f"{step}.out has no whole table: the launch that had to confirm or clear suspects failed, so nobody is cleared"
+    )
+
+
+def look_at_lost_step(step: str) -> str:
+    """Return what to look at if the launch of a later step failed."""
+    return f"{step}.out in the test's stage folder: what the launch printed; then run it again"
+
+
 def sample_not_judged(error: str) -> str:
     """Return why a sample was not judged."""
     return f"the sample was not judged: {error}"
@@ -113,9 +125,22 @@ def say_cleared(names: Sequence[str]) -> str:
     return f"slow in the sample but good with good partners, so not named: {first_of(names)}"
 
 
-def say_undecided(names: Sequence[str]) -> str:
-    """Return who may be slow."""
-    return f"undecided: {first_of(names)}"
+def say_undecided(names: Sequence[str], why: str) -> str:
+    """Return who may be slow, and why the first of them is neither named nor cleared."""
+    return f"undecided: {first_of(names)} ({why})"
+
+
+def shared_links(suspects: int) -> str:
+    """Return that the leaf switches may not be those of the network: so many suspects were good alone."""
+    was = (
+        "was slow only while others sent, so it shares links"
+        if suspects == 1
+        else ("were slow only while others sent, so they share links")
+    )
+    return (
+        f"{count_of(suspects, 'suspect')} {was} with nodes of other leaf switches: leaf_switches of the system's file "
+        "may not be those of the network"
+    )
 
 
 def first_of(names: Sequence[str]) -> str:
@@ -331,9 +356,21 @@ def why_again(pairs: int, again: int, at_once: int) -> str:
     return f"{pairs} pairs were slow once: {again} again, {at_once} of a leaf at once"
 
 
-def why_one_by_one(pairs: int) -> str:
-    """Return why slow pairs between groups are measured again."""
-    return f"{pairs} slow pairs between groups, one by one: two pairs may share a link even in other groups"
+def why_one_by_one(suspects: int) -> str:
+    """Return why suspects are measured again, each alone."""
+    return f"{suspects} suspects one by one: nodes may be at other leaf switches than stated, and share links"
+
+
+def uncertain_leaf(reason: str) -> str:
+    """Return why a leaf is not named where suspects share links with nodes of other leaf switches."""
+    return f"{reason}; but the leaf switches may not be those of the network"
+
+
+def not_alone(reason: str, was_measured: bool) -> str:
+    """Return why a suspect is not named that may only have shared links with nodes of other leaf switches."""
+    if was_measured:
+        return f"{reason}; while all others rested it was good, so it shares links with nodes of other leaf switches"
+    return f"{reason}; the budget has no room to measure it while all others rest, and other suspects were good then"
 
 
 def not_one_by_one(reason: str, was_measured: bool) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps.hpl import SHARE_OF_LIMIT, Wish, plan, stated_hardware
+from railyard.benchmarks.apps.hpl import SHARE_OF_LIMIT, Times, Wish, plan, plan_size, stated_hardware
 from railyard.hardware.node import NodeHardware
 from railyard.site.site import site_at
 from railyard.site.systems.jobs import SchedulerSettings
@@ -44,6 +44,20 @@ def test_a_clock_says_how_fast_it_will_be() -> None:
     assert plan(fast, 4, 1, budget_s=1.0, wish=Wish(64, order=384, grid="1x4")).sentence == (
         "N 384 as asked, on a grid of 1x4, NB 64"
     )
+
+
+@pytest.mark.parametrize(
+    ("usual_s", "budget_s", "predicted_s", "limit_s"),
+    [(120, 20.0, 19.3, 0), (120, 50.0, 43.7, 240), (600, 200.0, 185.5, 0), (600, 280.0, 280.0, 720)],
+)
+def test_a_run_at_half_its_speed_has_time_to_start_too(
+    usual_s: float, budget_s: float, predicted_s: float, limit_s: int
+) -> None:
+    """Before, a usual limit of 120 s was enough for a prediction of 60 s, of which a slow run takes all of it."""
+    nodes = NodeHardware(cores=1, memory=64 << 30)
+    found = plan_size("quick", nodes, 1, 1, times=Times(budget_s, usual_s))
+    assert found.predicted_s == pytest.approx(predicted_s, rel=0.01)
+    assert found.limit_s == limit_s
 
 
 def test_without_memory_there_is_no_problem() -> None:

@@ -245,3 +245,21 @@ def test_a_run_that_cannot_be_written_or_read_is_one_sentence(bed: Callable[...,
     file.write_text("{", encoding="utf-8")
     with pytest.raises(Exception, match="no whole run"):
         read(made.folder)
+
+
+def test_a_suspect_that_was_not_measured_again_is_undecided_in_the_first_words(bed: Callable[..., Bed]) -> None:
+    """A healthy system may have such suspects, so they fail no run; but a pass says first what it leaves open."""
+    made, seen = bed(slow={"n07": 0.5}).measured()
+    record, _ = made.store_record(seen, ())
+    assert (record.found.state, record.found.verdict.suspects) == ("report-only", ())
+    assert record.found.verdict.sentence.startswith("undecided: n07 (")
+    assert "that was not measured, so nobody is blamed; report-only" in record.found.verdict.sentence
+
+
+def test_groups_that_had_to_measure_suspects_again_and_broke_fail_the_run(bed: Callable[..., Bed]) -> None:
+    there = bed(slow={"n07": 0.5})
+    made, seen = there.measured()
+    there.plant(slow={"n07": 0.5}, dead={"n07": "exit"})
+    record, _ = made.store_record(made.confirm_suspects(seen), ())
+    assert (record.found.state, record.found.verdict.rule, record.found.verdict.class_) == ("fail", 1, "set-up")
+    assert "it ended with exit code 13: MPI_ABORT was invoked on rank 2" in record.found.verdict.sentence

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import sys
 import sysconfig
 from datetime import datetime, timedelta, timezone
@@ -393,3 +394,16 @@ def test_of_a_private_key_that_is_printed_around_ctrl_c_nothing_is_left(tmp_path
     _, interrupted = runs.log_masked(["sh", "-c", script], {**os.environ}, log, interrupt)
     assert interrupted
     assert log.read_text(encoding="utf-8") == "***\nbye\n"
+
+
+def test_a_run_in_the_background_of_a_script_can_be_interrupted(tmp_path: Path) -> None:
+    """The shell has such a command ignore SIGINT, and so would ReFrame: it ends its jobs at SIGINT only."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        said, interrupted = runs.log_masked(
+            ["sh", "-c", "kill -INT $$; echo it goes on"], {**os.environ}, tmp_path / "log", lambda line: None
+        )
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert (said, interrupted) == ("", False)

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from railyard.base.numbers import quantile
 from railyard.verdict.blame.screening import whole_leaves
 from railyard.verdict.blame.screening.knowledge import Given, Knowledge
 from railyard.verdict.blame.screening.model import Kind, Suspect
-from railyard.verdict.blame.screening.plan import Planner
+from railyard.verdict.blame.screening.plan import LEAST, Planner
 from railyard.verdict.blame.screening.promise import OF_A_LEAF
 from railyard.verdict.blame.screening.suspects import (
     AnyQuestion,
@@ -158,8 +159,12 @@ def _still_slow(known: Knowledge, pairs: Iterable[tuple[float, Pair]], rows: Row
     return sorted(kept)
 
 
-#: How often a slow pair between groups is measured while all other nodes rest: its best value counts.
-_ONE_BY_ONE = 5
+#: How often a suspect is measured while all other nodes rest, by how much room there is.
+_ONE_BY_ONE = (5, 3)
+#: This part of the rounds that are left is kept for that.
+_PART_ALONE = 6
+#: If nothing could be measured alone, more suspects than this, and than one for so many nodes, are hardly slow at once.
+MOST_SUSPECTS, MOST_OF = 4, 8
 #: What one rail alone gave, for each of them.
 ByPart = Mapping[Part, tuple[SinglePairs, Mapping[Pair, Sequence[float]]]]
 
@@ -186,6 +191,8 @@ def suspects(known: Knowledge, turns: int = 2) -> Steps:
     open_nodes = list(known.sample_view.nodes) + _nodes_of_cleared_leaves(known)
     open_pairs = _clearest_first(known, [pair for _, pair in known.low])
     known.reserve = _for_parts(known, open_nodes)
+    kept = (known.rest - known.reserve) // _PART_ALONE if known.leaves.known and known.rest >= LEAST else 0
+    known.reserve += kept
     examined: set[Pair] = set()
     paths = Paths()
     checks = sides.checks(known.leaves.layout, known.levels, known.good().in_order(), known.settings.slow)
@@ -216,40 +223,83 @@ def suspects(known: Knowledge, turns: int = 2) -> Steps:
         open_pairs = [pair for pair in open_pairs if not {int(ends[node]) for node in pair} & settled]
         if not open_nodes and not open_pairs:
             break
+    known.reserve -= kept
     yield from _measure_one_by_one(known, paths)
     yield from _up_links(known, paths, open_pairs)
 
 
 def _measure_one_by_one(known: Knowledge, paths: Paths) -> Steps:
-    """Measure each slow pair between two groups again while all other nodes rest; one that is good then is not named.
+    """Measure the slow nodes, pairs and paths again while all other nodes rest; those that are good then are not named.
 
-    Suspects were measured with others of other groups. But a route may lead over a third group, and over the same links
-    as another one in each repeat.
+    Suspects were measured with others that share no leaf, or are of other groups. But if the leaves are not those of
+    the network, or a route leads over a third group, their streams share links all the same in each repeat, and healthy
+    ones look slow. Those for which there is no room are taken to be like the others: they are named unless one of the
+    others was good, or none could be measured and they are many. Pairs between groups are not named then.
     """
-    between = known.leaves.are_between_groups
-    shown = [one for one in known.answered.named if one.kind == "pair" and between(one.members)]
-    pairs = list(dict.fromkeys((one.members[0], one.members[1]) for one in shown))
+    if not known.leaves.known:
+        return  # Each of them was measured alone.
+    known.answered.named = list(dict.fromkeys(known.answered.named))
+    slowest = {key: min(routes, key=lambda each: each.share) for key, routes in paths.routes.items()}
+    of_named = {one: _stream_of(known, one) for one in known.answered.named if one.kind in ("node", "pair")}
+    streams = {route.pair: (route.share, route.expected) for route in slowest.values()}
+    streams |= {pair: (one.share, one.expected) for one, pair in of_named.items() if pair is not None}
+    slow = yield from _slow_alone(known, streams)
+    known.answered.shared = sum(
+        not slow.get(pair, True) and not known.leaves.are_between_groups(pair) for pair in streams
+    )
+    if known.answered.shared:
+        doubtful = [one for one in known.answered.named if one.kind == "leaf"]
+        known.answered.named = [one for one in known.answered.named if one not in doubtful]
+        known.answered.unclear += [replace(one, reason=words.uncertain_leaf(one.reason)) for one in doubtful]
+    are_like = all(slow.values()) if slow else len(streams) <= max(MOST_SUSPECTS, len(known.leaves.of) // MOST_OF)
+    for one, pair in of_named.items():
+        if pair is not None:
+            between = known.leaves.are_between_groups(one.members)
+            if not slow.get(pair, are_like and not between):
+                known.answered.named.remove(one)
+                say = words.not_one_by_one if between else words.not_alone
+                known.answered.unclear.append(replace(one, reason=say(one.reason, pair in slow)))
+    for key, route in slowest.items():
+        # Slow paths between groups show no up-link of a leaf: the links between groups are there, too.
+        between = known.leaves.are_between_groups(route.pair)
+        if not between and slow.get(route.pair, are_like):
+            continue
+        for each in paths.routes.pop(key):
+            why = words.slow_between_groups(each.words) if between else words.not_alone(each.words, route.pair in slow)
+            open_ = Suspect("pair", each.pair, each.share, each.expected, why, values=each.values)
+            known.answered.unclear.append(open_)
+
+
+def _stream_of(known: Knowledge, one: Suspect) -> Pair | None:
+    """Return the pair that shows alone whether a node or a pair is slow; None if a node has no good partner."""
+    if len(one.members) == 2:
+        return one.members[0], one.members[1]
+    asked = known.answered.questions.get(one.members)
+    partners = asked.partners if asked else of_node(known.leaves, one.members[0], known.good()).partners
+    return (min(one.members[0], partners[0]), max(one.members[0], partners[0])) if partners else None
+
+
+def _slow_alone(
+    known: Knowledge, streams: Mapping[Pair, tuple[float, float]]
+) -> Generator[Step, Given, dict[Pair, bool]]:
+    """Measure streams one at a time, as many as there is room for, and return whether each is slow.
+
+    Those that were alone in their rounds before are slow as they were then. Each stream has the share that it gave
+    before, and what is expected. It is slow if it gives less than midway between both: one that shared a link gave half
+    or less, and gives all of it alone.
+    """
     room = known.rest - known.reserve
-    slow: dict[Pair, bool] = {}
-    if pairs and room > 0:
-        repeats = max(1, min(_ONE_BY_ONE, room // len(pairs)))
-        step = Step("again", tuple((pair,) for pair in pairs[:room]), repeats, words.why_one_by_one(len(pairs)))
-        slow = _slow_streams(known, (yield from known.ask(step)))
-    for one in shown:
-        found = slow.get((one.members[0], one.members[1]))
-        if not found:
-            known.answered.named.remove(one)
-            known.answered.unclear.append(replace(one, reason=words.not_one_by_one(one.reason, found is not None)))
-    # Slow paths between groups show no up-link of a leaf: the links between groups are there, too.
-    for key, routes in list(paths.routes.items()):
-        for route in routes:
-            if between(route.pair):
-                why = words.slow_between_groups(route.words)
-                open_ = Suspect("pair", route.pair, route.share, route.expected, why, values=route.values)
-                known.answered.unclear.append(open_)
-        paths.routes[key] = [route for route in routes if not between(route.pair)]
-        if not paths.routes[key]:
-            del paths.routes[key]
+    room = max(room // 2, min(room, LEAST))
+    before = dict.fromkeys(streams.keys() & known.answered.alone, True)
+    asked = [pair for pair in streams if pair not in before]
+    repeats = next((each for each in _ONE_BY_ONE if each * len(asked) <= room), _ONE_BY_ONE[-1])
+    chosen = asked[: max(0, room // repeats)]
+    if not chosen:
+        return before
+    step = Step("again", tuple((pair,) for pair in chosen), repeats, words.why_one_by_one(len(asked)))
+    found = known.lists((yield from known.ask(step)))
+    alone = {pair: quantile(sorted(values), upper_of(len(values))) for pair, values in found.items()}
+    return before | {pair: value < (1 + streams[pair][0]) / 2 * streams[pair][1] for pair, value in alone.items()}
 
 
 def parts_of_nodes(known: Knowledge) -> Steps:
@@ -326,6 +376,7 @@ def _ask_questions(
         return []
     known.repeats = repeats
     count = sum(bool(one.members) for one in fit)
+    known.answered.alone |= {pair for each in rounds if len(each) == 1 for pair in each}
     rows = yield from known.ask(Step("suspects", rounds, repeats, words.why_suspects(count)))
     values = known.lists(rows)
     found = _measure_alone(known, fit, values, repeats)

@@ -25,12 +25,18 @@ _STOPPED_AT_HOME, _STOPPED = 2, 4
 
 @dataclass(slots=True)
 class AnsweredQuestions:
-    """The results of the questions: who is named, cleared and unclear, and what there was no room for."""
+    """The results of the questions: who is named, cleared and unclear, and what there was no room for.
+
+    ``alone`` are the pairs that were measured while all other nodes rested, ``shared`` is how many suspects were good
+    then: they share links with nodes of leaves that are not theirs.
+    """
 
     named: list[Suspect] = field(default_factory=list)
     cleared: list[Suspect] = field(default_factory=list)
     unclear: list[Suspect] = field(default_factory=list)
     questions: dict[tuple[int, ...], Question] = field(default_factory=dict)
+    alone: set[Pair] = field(default_factory=set)
+    shared: int = 0
 
     def add(self, state: State, suspects: Iterable[Suspect]) -> None:
         """Add suspects by the answer about them."""

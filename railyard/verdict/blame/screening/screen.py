@@ -25,9 +25,9 @@ from railyard.verdict.wording import screening as words
 
 _USUAL = Settings()
 #: The most steps of a screening, besides one for each part of a node: two samples, the leaves, slow pairs again three
-#: times, suspects twice with the pairs of cleared suspects after each time, and two traces of up-links. If groups are
-#: known, one more measures leaves within their group, and one more slow pairs between groups one by one.
-STEPS = 12
+#: times, suspects twice with the pairs of cleared suspects after each time, suspects one by one, and two traces of
+#: up-links. If groups are known, one more measures leaves within their group.
+STEPS = 13
 _NOBODY: Mapping[int, str] = {}
 
 
@@ -70,7 +70,7 @@ def screen(
     """
     leaves = leaves_of(network.layout)
     parts = len(network.rails) + len(network.gpus)
-    steps = STEPS + 2 * bool(network.layout.groups) + (parts if parts > 1 else 0)
+    steps = STEPS + bool(network.layout.groups) + (parts if parts > 1 else 0)
     rounds = budget.rounds(steps)
     if first is None and rounds < LEAST:
         raise BudgetError(_too_small(budget, steps))
@@ -116,7 +116,8 @@ def sum_up(known: Knowledge) -> ScreeningVerdict:
     levels = known.levels.levels
     said = [one.reason for one in named[: words.MOST_TOLD]]
     said += [words.more_named(len(named) - words.MOST_TOLD)] if len(named) > words.MOST_TOLD else []
-    rest = _sentence_besides(known, named, cleared, unclear, covered, promised)
+    undecided = words.say_undecided(_names(known, unclear), unclear[0].reason) if unclear else ""
+    rest = _sentence_besides(known, named, cleared, covered, promised)
     return ScreeningVerdict(
         named,
         cleared,
@@ -129,8 +130,10 @@ def sum_up(known: Knowledge) -> ScreeningVerdict:
         known.spent,
         known.allowed,
         known.measurements,
-        "; ".join([*said, rest]),
+        "; ".join(filter(None, [*said, undecided, rest])),
         rest,
+        undecided,
+        known.answered.shared,
     )
 
 
@@ -220,7 +223,6 @@ def _sentence_besides(
     known: Knowledge,
     named: Sequence[Suspect],
     cleared: Sequence[Suspect],
-    unclear: Sequence[Suspect],
     covered: Coverage,
     promised: Sequence[Promise],
 ) -> str:
@@ -230,8 +232,8 @@ def _sentence_besides(
         parts.append(words.nobody_named(levels, known.leaves.layout.unit))
     if cleared:
         parts.append(words.say_cleared(_names(known, cleared)))
-    if unclear:
-        parts.append(words.say_undecided(_names(known, unclear)))
+    if known.answered.shared:
+        parts.append(words.shared_links(known.answered.shared))
     return "; ".join([*parts, _coverage_words(known, covered), *_promise_words(promised)])
 
 

@@ -194,3 +194,38 @@ def test_without_noise_the_simulation_gives_what_rails_gpus_and_links_leave() ->
 def test_a_ring_is_as_fast_as_its_slowest_stream() -> None:
     network_ = RailNetwork(Tree(64, 8), Nodes(), Sick({1: 0.5}, up_links={(0, 2, 1): 0.0}), 1, QUIET)
     assert network_.rings([[2, 3, 4], [0, 1], [9, 17, 10]]) == [1.0, 0.5, None]
+
+
+def _swapped(count: int) -> tuple[str, ...]:
+    """Return the leaf of each of 128 nodes; some nodes are in the places of others of another leaf."""
+    sides = [f"leaf{node // 16:02d}" for node in range(128)]
+    for node in range(count):
+        one, other = 3 + 17 * node, 67 + 17 * node % 64
+        sides[one], sides[other] = sides[other], sides[one]
+    return tuple(sides)
+
+
+#: What a system's file states of 128 nodes on eight leaf switches, none of which is as it states.
+WRONG = {
+    "two nodes swapped": _swapped(1),
+    "eight nodes swapped": _swapped(4),
+    "four leaf switches": tuple(f"leaf{node // 32:02d}" for node in range(128)),
+    "sixteen leaf switches": tuple(f"leaf{node // 8:02d}" for node in range(128)),
+    "half a leaf switch on": tuple(f"leaf{(node + 8) // 16 % 8:02d}" for node in range(128)),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("sick", [{}, {70: 0.5}], ids=["healthy", "one node at 50 %"])
+def test_leaf_switches_that_are_not_those_of_the_network_blame_no_healthy_node(
+    wrong: str, sick: dict[int, float]
+) -> None:
+    """Streams that the file keeps apart share up-links, in each repeat: those that are good alone are not named."""
+    simulated_ = RailNetwork(Tree(128, 16, routes="random"), Nodes(), Sick(nodes=sick), 3, HEAVY)
+    known = simulated_.network()
+    known = replace(known, layout=replace(known.layout, sides=WRONG[wrong]))
+    found = play(known, simulated_, (), Budget(400, 1.0)).verdict
+    assert {one.members for one in found.named} == {(node,) for node in sick}
+    assert found.unclear
+    assert found.shared
+    assert "with nodes of other leaf switches: leaf_switches of the system's file may not be those of" in found.sentence
