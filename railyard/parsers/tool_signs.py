@@ -201,9 +201,9 @@ _DRIVER = "is the card's driver loaded (dmesg, lspci -k)? A container also needs
 _LONGEST_REFUSAL = 300  # characters of a line that is looked at
 #: So many lines beside the errors may be a prompt, the command, or a heading. With more, the tool read something.
 _MOST_BESIDE = 3
-#: A pattern is for one line without the blanks before it. Sources: ethtool.c and netlink/netlink.c (ethtool);
-#: mlxlink_ui.cpp (mstflint); infiniband-diags, ibstatus and ibv_devinfo (linux-rdma/rdma-core); utils/cxi_stat.c
-#: (HewlettPackard/shs-libcxi); lib/init.c (pciutils). nvidia-smi has no public source.
+#: A pattern is for one line without the blanks before it. Seen on Debian 12 without cards: ethtool, ibstat, ibstatus,
+#: perfquery, iblinkinfo, ibqueryerrors, ibv_devinfo and mstlink. From its source: utils/cxi_stat.c
+#: (HewlettPackard/shs-libcxi). From what users posted: older words of ethtool and ibstat, nvidia-smi, pcilib.
 REFUSALS: tuple[Refusal, ...] = (
     Refusal(
         "ethtool",
@@ -222,7 +222,7 @@ REFUSALS: tuple[Refusal, ...] = (
     Refusal(
         "ibstat",
         "",
-        r"(?:ibstat: )?ib(?:panic|warn|error): .{0,80}\bstat of IB device ",
+        r"(?:ibstat: )?ib(?:panic|warn|error): .{0,80}(?:\bstat of IB device |IB device can't be found)",
         "name a device that ibstat -l shows; if it shows none, is the card's driver loaded (dmesg, lspci -k)?",
     ),
     Refusal(

@@ -85,6 +85,12 @@ def test_a_reading_whose_thresholds_are_in_the_wrong_order_is_not_judged_and_the
     assert why.startswith(f"received power: the module's thresholds contradict each other ({wrong}")
 
 
+def test_a_flag_says_nothing_of_a_reading_whose_thresholds_contradict_each_other() -> None:
+    flag = {"flag_rx_power_dbm_low_alarm_lane1": "on"}
+    assert [one.level for one in report_of({**WELL, **flag}).findings] == ["warning"]
+    assert report_of({**WELL, **flag, "rx_power_dbm_low_warning": -40.0}).findings == ()
+
+
 def test_a_module_whose_thresholds_are_all_in_the_wrong_order_has_nothing_that_is_inside() -> None:
     values = {"voltage_v": 3.3, "voltage_v_low_alarm": 3.6, "voltage_v_high_alarm": 3.0}
     found = report_of(

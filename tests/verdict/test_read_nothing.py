@@ -20,6 +20,7 @@ SAID = [
     ("no stats available\n", "ethtool"),
     ('-E- Failed to open device: "mlx5_0". No such file or directory\n', "mlxlink"),
     ("\n-E- Device is not supported\n", "mlxlink"),
+    ("ibpanic: [20058] main: 'mlx5_0' IB device can't be found: Success\n", "ibstat"),
     ("ibpanic: [1] main: stat of IB device 'mlx5_9' failed: No such file or directory\n", "ibstat"),
     (
         "ibwarn: [2384] mad_rpc_open_port: can't open UMAD port ((null):0)\n"
