@@ -35,7 +35,7 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Let the garbage collector leave the collected tests alone: they stay, and it would search them again and again."""
+    """Let the garbage collector leave the collected tests alone: they stay until the end."""
     gc.disable()
     try:
         return (yield)
