@@ -3,9 +3,10 @@
 It also applies to every test: interrupts reach it, and a disturbed test is counted as such.
 """
 
+import gc
 import os
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -30,6 +31,17 @@ def pytest_configure() -> None:
     """Have all tests print as for a file, whatever a shell, or pytest-xdist in its processes, says of a terminal."""
     for name in ("COLUMNS", "NO_COLOR"):
         os.environ.pop(name, None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Let the garbage collector leave the collected tests alone: they stay until the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_report_teststatus(

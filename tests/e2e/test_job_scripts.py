@@ -247,6 +247,7 @@ def test_the_check_of_a_fabric_has_the_time_limit_of_its_class(tmp_path: Path) -
     assert "#SBATCH --time=0:5:0" in text.splitlines()
 
 
+@pytest.mark.full  # two fabrics, one of them near: test_near_and_far_are_two_fabrics_of_the_same_rails
 def test_a_fabric_says_on_which_side_of_the_node_its_ranks_run(tmp_path: Path) -> None:
     text = dry_run(tmp_path, "slurm", "srun", "", FEW, more="    placement: near\n")
     assert " sh place.sh near mlx5_0:1 -- sh reader.sh counters TAG mlx5_0:1 mlx5_1:1 -- " in launch_of(text)
@@ -261,7 +262,8 @@ def test_an_application_of_a_system_whose_rails_are_near_has_whole_nodes(tmp_pat
     assert {"#SBATCH --ntasks-per-node=8", "#SBATCH --hint=nomultithread"} <= set(lines)
 
 
-@pytest.mark.parametrize(("threads", "hinted"), [(2, True), (1, False)])
+# With two threads per core Slurm is given the hint that it is given without this field, as the tests above show.
+@pytest.mark.parametrize(("threads", "hinted"), [pytest.param(2, True, marks=pytest.mark.full), (1, False)])
 def test_a_system_says_how_many_threads_a_core_has(tmp_path: Path, threads: int, hinted: bool) -> None:
     said = SYSTEM.replace("memory: 64G", f"memory: 64G, threads_per_core: {threads}")
     lines = dry_run(tmp_path, "slurm", "srun", "", FEW, system=said).splitlines()
@@ -288,7 +290,10 @@ def test_each_rank_is_given_a_nic_of_its_own_beside_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("scheduler", "launcher", "launch"),
-    [("pbs", "mpirun", "mpirun -np 4 "), ("flux-batch", "flux-run", "flux run --nodes=4 --ntasks=4 ")],
+    [
+        ("pbs", "mpirun", "mpirun -np 4 "),
+        pytest.param("flux-batch", "flux-run", "flux run --nodes=4 --ntasks=4 ", marks=pytest.mark.full),
+    ],
 )
 def test_each_later_launch_of_all_pairs_has_as_many_ranks_as_the_first(
     tmp_path: Path, scheduler: str, launcher: str, launch: str

@@ -873,7 +873,11 @@ def test_references_that_are_missing_stop_plain_reframe(clone_site: Path, monkey
     [
         (("-c", "checks", "-R", "-r"), "-c checks: found no such file or folder, expected checks; leave out -c"),
         (("-n", "Nosuch", "-r"), "no check fits these options; type: railyard matrix --system local --why"),
-        (("-n", "Nosuch", "--dry-run"), "no check fits these options; type: railyard matrix --system local --why"),
+        pytest.param(
+            ("-n", "Nosuch", "--dry-run"),
+            "no check fits these options; type: railyard matrix --system local --why",
+            marks=pytest.mark.full,  # as with -r
+        ),
     ],
 )
 def test_plain_reframe_that_selects_nothing(

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,7 @@ def at_blanks_indented(text: str, column: int) -> str:
 WAYS: tuple[Callable[[str, int], str], ...] = (broken, indented, folded, at_blanks, at_blanks_indented)
 
 
+@lru_cache(maxsize=8)  # a changed text is asked about twice in a row, the whole one again and again
 def read(text: str) -> ParsedOutput:
     return with_wrong_lines(parse(text), text)
 

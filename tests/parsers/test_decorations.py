@@ -3,8 +3,9 @@
 import json
 import quopri
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from railyard.parsers.decorations import comment_mark, strip_decorations, withou
 from railyard.parsers.detect import parse
 from railyard.parsers.output import ParsedOutput, ParseError
 from railyard.parsers.wrong_lines import with_wrong_lines
-from tests.parsers.samples import MADE, samples
+from tests.parsers.samples import MADE, parse_sample, samples
 
 #: One of each form: a heading, blocks, a report, boxes, rows in prose, and what begins with "|", "[" or a number.
 NAMES = (
@@ -101,11 +102,24 @@ WAYS: dict[str, Callable[[str], str]] = {
 }
 
 
+def by_turns(samples: Iterable[tuple[str, tuple[object, ...]]], ways: Iterable[str]) -> list[Any]:
+    """Return each sample (its id, its values) with each way; `make test` runs one in three of these.
+
+    It takes every sample in some ways, and every way with a third of the samples.
+    """
+    ways = tuple(ways)
+    return [
+        pytest.param(*values, way, id=f"{name}-{way}", marks=pytest.mark.full if (at + turn) % 3 else ())
+        for at, (name, values) in enumerate(samples)
+        for turn, way in enumerate(ways)
+    ]
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_pasted_output_gives_the_figures_of_the_output_alone(name: str, way: str) -> None:
     text = (MADE / f"{name}.txt").read_text(encoding="utf-8")
-    alone, pasted = parse(text), parse(WAYS[way](text))
+    alone, pasted = parse_sample(text), parse(WAYS[way](text))
     assert [table.rows for table in pasted.tables] == [table.rows for table in alone.tables] != []
     assert [table.complete for table in pasted.tables] == [table.complete for table in alone.tables]
     assert len(pasted.failures) == len(alone.failures)
@@ -121,12 +135,13 @@ def test_sizes_are_no_numbers_of_lines(sign: str) -> None:
 PREFIXED = ("ts", "ts -s", "iperf3 --timestamps", "iperf3 --timestamps in English", "log of Kubernetes", "journal")
 
 
-@pytest.mark.parametrize("way", PREFIXED)
-@pytest.mark.parametrize("path", sorted(MADE.glob("*.txt")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    ("path", "way"), by_turns(((path.stem, (path,)) for path in sorted(MADE.glob("*.txt"))), PREFIXED)
+)
 def test_each_sample_gives_the_figures_that_it_gives_without_a_time_before_its_lines(path: Path, way: str) -> None:
     text = path.read_text(encoding="utf-8")
     try:
-        alone = parse(text)
+        alone = parse_sample(text)
     except ParseError:
         pytest.skip("no output of a tool by itself")
     if not alone.tables or text.count("\n") < 3:
@@ -227,13 +242,14 @@ def figures(parsed: ParsedOutput) -> tuple[object, object, object]:
     return [(table.benchmark, table.columns, table.rows) for table in parsed.tables], ports, hardware
 
 
-@pytest.mark.parametrize("way", BLANKS)
-@pytest.mark.parametrize(("tool", "name", "text"), samples(), ids=lambda value: value if len(value) < 80 else "")
+@pytest.mark.parametrize(
+    ("tool", "name", "text", "way"), by_turns(((sample[1], sample) for sample in samples()), BLANKS)
+)
 def test_other_blanks_give_the_same_figures_or_an_error_with_its_line(
     tool: str, name: str, text: str, way: str
 ) -> None:
     try:
-        alone = parse(text)
+        alone = parse_sample(text)
     except ParseError:
         pytest.skip("no output of a tool by itself")
     try:
@@ -360,5 +376,5 @@ def test_an_output_behind_comment_marks_gives_its_own_figures_or_an_error(path: 
         if comment_mark(commented):
             assert str(error).endswith(f'without the "{mark.strip()}" that each line begins with')
         return
-    assert cells(parsed) <= cells(parse(text))
-    assert parsed.failures or cells(parsed) == cells(parse(text)) or parsed.fabric or parsed.hardware
+    assert cells(parsed) <= cells(parse_sample(text))
+    assert parsed.failures or cells(parsed) == cells(parse_sample(text)) or parsed.fabric or parsed.hardware

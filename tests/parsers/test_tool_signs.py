@@ -50,10 +50,10 @@ def test_each_parser_has_its_signs(folder: Path, line: str, table: dict[str, obj
     assert list(table) == tools, "a line without a parser, or not in the order of names"
 
 
-def parts_of(text: str) -> list[str]:
-    """Return a text, some forty groups of its lines, and the text cut after each of them."""
+def parts_of(text: str, most: int) -> list[str]:
+    """Return a text, about ``most`` groups of its lines, and the text cut after each of them."""
     lines = text.splitlines(keepends=True)
-    step = max(1, len(lines) // 40)
+    step = max(1, len(lines) // most)
     groups = ["".join(lines[place : place + step]) for place in range(0, len(lines), step)]
     return [text, *groups, *("".join(lines[:place]) for place in range(step, len(lines), step))]
 
@@ -64,11 +64,12 @@ def ask_without_signs(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"railyard.parsers.{module}.can_be_of", lambda tool, text: True)
 
 
+@pytest.mark.parametrize("most", [10, pytest.param(40, marks=pytest.mark.full)])
 @pytest.mark.parametrize(("tool", "text"), SAMPLES)
 def test_no_part_of_an_output_is_turned_away_for_want_of_a_sign(
-    tool: str, text: str, monkeypatch: pytest.MonkeyPatch
+    tool: str, text: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parts, own = parts_of(text), {tool: EVERY_ONE[tool]}
+    parts, own = parts_of(text, most), {tool: EVERY_ONE[tool]}
     signed = [detect.read_by_tool(part, own) for part in parts]
     ask_without_signs(monkeypatch)
     assert signed == [detect.read_by_tool(part, own) for part in parts]
