@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from railyard.site.site import Site, site_at
+from railyard.stacks import model
 from railyard.verdict.assess import Assessment
 from tests import disturbed, faults
 from tests.made.judged import counters_file, healthy_rates, imb_output, run_of_cell
@@ -82,6 +83,15 @@ def interrupts_reach_children() -> Iterator[None]:
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture(autouse=True)
+def declared_stacks_end_with_their_test() -> Iterator[None]:
+    """Forget the stacks that the test's systems declare: the table of stacks keeps them as long as a process runs."""
+    before = set(model.STACKS)
+    yield
+    for name in model.STACKS.keys() - before:
+        del model._known[name]
 
 
 @pytest.fixture(scope="session")

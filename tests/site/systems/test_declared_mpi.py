@@ -1,6 +1,5 @@
 """An MPI that the table lacks: it is declared in a system's file, checked as the table's own, and marked."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
@@ -42,13 +41,6 @@ SITE_MPI = """\
           cannot: {striping: not described there, round-robin: not described there, nic-per-rank: not described there}
           log: silent
 """
-
-
-@pytest.fixture(autouse=True)
-def forget() -> Iterator[None]:
-    yield
-    for name in set(model.STACKS) - set(model.OWN):
-        model._known.pop(name)
 
 
 def read(folder: Path, stacks: str = SITE_MPI, name: str = "made") -> System:
