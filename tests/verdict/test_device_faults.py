@@ -176,9 +176,8 @@ def test_background_traffic_on_one_rail_is_a_disturbance_and_no_cables_fault(pai
     }
     proof = pair.judged(busy)
     assert (proof.state, blamed(proof)) == ("proven", set())
-    assert proof.disturbance == (
-        "shared: mlx5_0:1 and mlx5_1:1 of vn1 sent 490.0 MB while the run moved 180.0 MB (bound 241.0 MB, "
-        "shared-factor)"
+    assert proof.disturbance == path_words.shared_beyond(
+        ["mlx5_0:1", "mlx5_1:1"], "vn1", "sent", 490_000_000, 180_000_000, False, "241.0 MB, shared-factor"
     )
 
 

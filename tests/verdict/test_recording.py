@@ -186,7 +186,7 @@ def test_a_record_of_a_single_host_is_not_tested_and_keeps_its_curves(assessed: 
     assert (record.found.state, record.where.system, record.found.verdict.rule) == ("not-tested", "local", None)
     assert record.found.curves[0].values == (9000.0, 11_000.0)
     assert record.how.path_proof is not None
-    assert record.how.path_proof.sentence == "path not judged: the rails of loopback have no counters"
+    assert record.how.path_proof.sentence == path_words.no_path(path_words.no_counters_of_rails("loopback"))
 
 
 def test_a_case_that_the_site_switched_off_is_not_tested_with_its_reason(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_a_curve_above_published_ones_is_possible_and_passes() -> None:
 UNKNOWN = [
     (
         output("all_reduce", PUBLISHED, nodes(2)),
-        "coreweave: it is for 12 nodes, yours for 2 nodes",
+        f"coreweave: {standing_words.other_node_count(12, 2)}",
     ),
     (
         output("all_reduce", PUBLISHED, nodes(12), gpu="NVIDIA A100-SXM4-80GB"),

@@ -342,15 +342,13 @@ def test_more_than_was_moved_is_shared_and_no_failure() -> None:
     assert judge(on_one(240), ONE).disturbance is None
     proof = judge(on_one(242), ONE)
     assert proof.state == "proven"
-    assert proof.disturbance == (
-        "shared: hsn0 of vn1 sent 242.0 MB while the run moved 180.0 MB (bound 241.0 MB, shared-factor)"
-    )
+    factor = "241.0 MB, shared-factor"
+    assert proof.disturbance == path_words.shared_beyond(["hsn0"], "vn1", "sent", 242 * MB, 180 * MB, False, factor)
     warmed = NodeTraffic(180 * MB, 0, most_sent_bytes=360 * MB, most_received_bytes=0)
     known = replace(ONE, traffic={"vn1": warmed, "vn2": warmed.mirror()})
     assert judge(on_one(411), known).disturbance is None
-    assert judge(on_one(413), known).disturbance == (
-        "shared: hsn0 of vn1 sent 413.0 MB while the run moved at most 360.0 MB (bound 412.0 MB, shared-known)"
-    )
+    said = path_words.shared_beyond(["hsn0"], "vn1", "sent", 413 * MB, 360 * MB, True, "412.0 MB, shared-known")
+    assert judge(on_one(413), known).disturbance == said
 
 
 def test_the_other_node_of_a_pair_moved_the_same_exchanged() -> None:
@@ -422,7 +420,7 @@ def test_a_plan_without_rails_or_traffic_is_not_proven() -> None:
     assert judge(on_one(188), replace(ONE, rails={})).sentence == (
         f"{NOT_PROVEN}the run has no rail that it should use"
     )
-    assert path_not_judged("one node only").sentence == "path not judged: one node only"
+    assert path_not_judged("one node only").sentence == path_words.no_path("one node only")
 
 
 def test_the_range_of_a_rails_share() -> None:

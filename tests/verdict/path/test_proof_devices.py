@@ -247,9 +247,8 @@ def test_a_collective_may_send_once_what_many_receive() -> None:
 def test_background_traffic_on_a_rail_is_a_disturbance_and_no_uneven_split() -> None:
     proof = on_two(394, 94)
     assert (proof.state, proof.suspects) == ("proven", ())
-    assert proof.disturbance == (
-        "shared: mlx5_0:1 and mlx5_1:1 of vn1 sent 488.0 MB while the run moved 180.0 MB (bound 241.0 MB, "
-        "shared-factor)"
+    assert proof.disturbance == path_words.shared_beyond(
+        ["mlx5_0:1", "mlx5_1:1"], "vn1", "sent", 488_000_000, 180_000_000, False, "241.0 MB, shared-factor"
     )
 
 
