@@ -81,10 +81,9 @@ def said(found: Assessment) -> tuple[str, int | None, str | None, str]:
     return verdict.state, verdict.rule, verdict.fault, verdict.text
 
 
-def held_at_4_mib(share: float) -> str:
+def held_at_4_mib(share: float, entry: str = "pairs-one-rail") -> str:
     """Return that a bandwidth of pairs holds its only reference at its only size."""
-    covered = bounded([4 << 20], 1)
-    return held_at_worst("bandwidth", ["pairs-one-rail"], " at 4 MiB", share, "pairs-one-rail", covered)
+    return held_at_worst("bandwidth", [entry], " at 4 MiB", share, entry, bounded([4 << 20], 1))
 
 
 def test_healthy_pairs_pass_all_five_rules(run: Run) -> None:
@@ -194,8 +193,7 @@ def test_a_pair_within_each_node_moves_nothing_over_any_network(run: Run) -> Non
     found = run("onnode", 1500.0)
     assert said(found) == (
         "pass", None, None,
-        "bandwidth holds pair-within-a-node: its worst value at 4 MiB is 7.8 times better than the bound of "
-        "pair-within-a-node (bounded: 1 of 1 size, 4 MiB); rule 3 (possible) not "
+        f"{held_at_4_mib(7.8, 'pair-within-a-node')}; rule 3 (possible) not "
         f"judged: {run_words.no_limit_for(['bandwidth', 'latency'])}",
     )  # fmt: skip
     assert found.path.sentence == (
