@@ -57,8 +57,7 @@ class Launch:
 
 def watched_devices(site: Site, meant: tuple[str, ...]) -> tuple[str, ...]:
     """Return all other devices of the system's fabrics that have counters: the run must not use them."""
-    rails = [rail for fabric in site.system.fabrics.values() for rail in fabric.rails if rail.counters != "none"]
-    return tuple(dict.fromkeys(name for rail in rails if (name := rail.name) not in meant))
+    return tuple(name for name in site.system.counter_drivers if name not in meant)
 
 
 @dataclass(frozen=True, slots=True)

@@ -297,16 +297,7 @@ def _parse_any(text: str) -> ParsedOutput:
     alone = [*known.values(), *portless]
     if alone:
         return max(alone, key=lambda parsed: len(parsed.failures))
-    return _refusal_of(text) or _launcher_text(text)
-
-
-def _refusal_of(text: str) -> ParsedOutput | None:
-    """Return what a tool of a node or a fabric says in place of all that it should print; None if none says it."""
-    lines = [line for line in lines_of(text) if line.text.strip()]
-    failures = tuple(_remark(line) for line in lines if refusal_in(line.text) or _says_why(line.text))
-    said = {failure.line for failure in failures}
-    rest = tuple(_remark(line) for line in lines if line.number not in said)
-    return ParsedOutput((), failures, rest) if is_refusal([each.text for each in failures], len(rest)) else None
+    return _without_tool(text)
 
 
 def _with_log(parsed: ParsedOutput, known: Iterable[ParsedOutput]) -> ParsedOutput:
@@ -356,23 +347,25 @@ def _combine_parts(parts: Sequence[ParsedOutput]) -> ParsedOutput:
     )
 
 
-def _launcher_text(text: str) -> ParsedOutput:
-    """Return what a launcher, a library or a scheduler says about a run that printed nothing else.
+def _without_tool(text: str) -> ParsedOutput:
+    """Return why nothing was read or ran, in a text that no parser reads.
 
-    Raises ParseError if none of them says anything.
+    A tool of a node or fabric says that in place of all that it should print; a launcher, a library or a scheduler
+    about a run that printed nothing else. Raises ParseError if none of them says anything.
     """
     lines = list(lines_of(text))
     failures = tuple(_remark(line) for line in lines if refusal_in(line.text) or _says_why(line.text))
-    if not any(_LAUNCHER.search(failure.text) for failure in failures):
+    said = {failure.line for failure in failures}
+    rest = tuple(_remark(line) for line in lines if line.number not in said and line.text.strip())
+    says_why = any(_LAUNCHER.search(failure.text) for failure in failures)
+    if not says_why and not is_refusal([failure.text for failure in failures], len(rest)):
         first = next((line for line in lines if line.text.strip()), Line(0, "", True))
         refuse_bare_rows(text)
         if rule := markdown_rule(text):
             raise ParseError(rule, lines[rule - 1].text, f"an output as its tool prints it, {_NO_MARKDOWN}")
         tools = ", ".join([*PARSERS, *FABRIC_PARSERS])
         raise ParseError(first.number, first.text, f"the output of one of {tools}")
-    said = {failure.line for failure in failures}
-    rest = (line for line in lines if line.number not in said and line.text.strip())
-    return ParsedOutput((), failures, tuple(map(_remark, rest)))
+    return ParsedOutput((), failures, rest)
 
 
 def _own_lines(parsed: ParsedOutput) -> list[int]:

@@ -19,7 +19,7 @@ save a fifth of their time (Python 3.11).
 import gc
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import wraps
+from functools import cache, wraps
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -264,7 +264,15 @@ REFUSALS: tuple[Refusal, ...] = (
 def refusal_in(line: str) -> Refusal | None:
     """Return which tool says in a line that it read nothing; None for any other line."""
     shown = line[:_LONGEST_REFUSAL].strip()
-    return next((refusal for refusal in REFUSALS if re.match(refusal.pattern, shown)), None)
+    if not _any_refusal().match(shown):
+        return None
+    return next(refusal for refusal in REFUSALS if re.match(refusal.pattern, shown))
+
+
+@cache
+def _any_refusal() -> re.Pattern[str]:
+    """Return one pattern for all: an output has up to a million lines, and hardly one is a refusal."""
+    return re.compile("|".join(f"(?:{refusal.pattern})" for refusal in REFUSALS))
 
 
 def is_refusal(failures: Sequence[str], beside: int) -> bool:

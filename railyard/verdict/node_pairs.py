@@ -532,20 +532,20 @@ def _fail(found: Assessment, findings: Findings, came: ScreeningProgress) -> Ass
     return fail_fabric(found, sentence, findings.suspects, next_look, rest)
 
 
-def lost_step(outputs: Mapping[str, str], parse: Callable[[str], ParsedOutput]) -> str:
-    """Return the name of the step whose launch left no whole table; empty if all did.
+def lost_step(ran: Sequence[str], tables: Sequence[Table]) -> str:
+    """Return the first of the later steps that ``ran`` whose launch left no whole table; empty if each left one.
 
-    ``outputs`` has what the launch of each step printed, by its name, in their order.
+    ``tables``: that of the first launch, then those of the later ones, up to the first that left none.
     """
-    whole = len(steps(tuple(outputs.values()), parse))
-    return next(iter(list(outputs)[whole:]), "")
+    return next(iter(ran[max(0, len(tables) - 1) :]), "")
 
 
-def with_lost_step(found: Assessment, lost: str) -> Assessment:
-    """Return the assessment as failed if the launch of a step (``lost``, its name) left no whole table.
+def with_lost_step(found: Assessment, ran: Sequence[str]) -> Assessment:
+    """Return the assessment as failed if the launch of one of the steps that ``ran`` left no whole table.
 
     What it was to decide is not known then, and a job that ends its steps in time leaves no such output.
     """
+    lost = lost_step(ran, found.pair_tables)
     if not lost:
         return found
     sentence = words.lost_step(lost)

@@ -12,7 +12,7 @@ from railyard.site.site import Site
 from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.search.model import rounds, shifts
-from railyard.verdict.node_pairs import least_of, lost_step, record_of, with_lost_step, with_slow_nodes
+from railyard.verdict.node_pairs import least_of, lost_step, record_of, steps, with_lost_step, with_slow_nodes
 from railyard.verdict.wording import run_rules as run_words
 from railyard.verdict.wording.path import carried_part, say_moved, went_over
 from railyard.verdict.wording.reference import held_at_worst, say_crossed
@@ -242,10 +242,11 @@ def test_every_cell_of_the_virtual_cluster_has_its_floor(
 
 
 def test_a_run_whose_later_launch_left_no_whole_table_does_not_pass(run: Run) -> None:
-    outputs = {"again-1": output("alone", 47.8), "again-2": output("alone", 47.8)[:-30], "again-3": ""}
-    assert lost_step(outputs, parse) == "again-2"
-    assert lost_step({"again-1": outputs["again-1"]}, parse) == lost_step({}, parse) == ""
-    found = with_lost_step(run(), "again-2")
+    whole = output("alone", 47.8)
+    tables = (*parse(output("pairs", 47.8)).tables, *steps((whole, whole[:-30], ""), parse))
+    assert lost_step(["again-1", "again-2", "again-3"], tables) == "again-2"
+    assert lost_step(["again-1"], tables) == lost_step([], tables) == ""
+    found = with_lost_step(run(again=(whole,)), ["again-1", "again-2"])
     assert (found.verdict.state, found.verdict.rule, found.verdict.suspects) == ("fail", 2, ())
     assert found.verdict.sentence.startswith("again-2.out has no whole table: ")
-    assert with_lost_step(run(), "").verdict.state == "pass"
+    assert with_lost_step(run(), []).verdict.state == "pass"

@@ -383,7 +383,7 @@ def _figure_words(figure: Figure) -> str:
     words = f"{figure_number(figure)} {figure.unit}"
     if figure.unit == _RATIO:
         words = f"{figure.value * 100:.1f}{COMPUTED_MARK if figure.computed else ''} %"
-    return words if figure.size is None else f"{words} at {message_size(figure.size)}"
+    return f"{words}{figure.size_words}"
 
 
 def _band_words(band: BandRecord, curve: CurveRecord) -> str:

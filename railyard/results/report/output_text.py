@@ -168,7 +168,7 @@ def _curves(table: Table, key: str) -> tuple[tuple[Curve, ...], str | None]:
 
 
 def _figure_words(figure: Figure, sized: bool) -> str:
-    size = f" at {message_size(figure.size)}" if sized and figure.size is not None else ""
+    size = figure.size_words if sized else ""
     return f"{_FIGURES.get(figure.name, figure.name.replace('_', ' '))} {number(figure.value)} {figure.unit}{size}"
 
 

@@ -213,7 +213,7 @@ class SampledPairsCheck(PairsCheck):
         from railyard.rfm.checks.prober import SampleProber
 
         made = self._origin("nightly" if self.nightly else "budget", planned_here=not self.nightly)
-        return SampleProber(self.rail_prober, made, self.places(), self._up_links, self._lost_step)
+        return SampleProber(self.rail_prober, made, self.places(), self._up_links, self._later_steps)
 
     def _origin(self, kind: str, planned_here: bool) -> "SampleOrigin":
         from railyard.verdict.blame.screening.model import Budget
@@ -224,13 +224,9 @@ class SampledPairsCheck(PairsCheck):
                             ended=utc_time())  # fmt: skip
 
     @property
-    def _lost_step(self) -> str:
-        """The name of the step whose launch failed; empty if none did."""
-        from railyard.rfm.checks.runner import text_of
-        from railyard.verdict.node_pairs import lost_step
-
-        files = {step: Path(self.stagedir) / f"{step}.out" for step in probe_job.STEPS}
-        return lost_step({step: text_of(file) for step, file in files.items() if file.exists()}, self.parse)
+    def _later_steps(self) -> tuple[str, ...]:
+        """The later steps that ran, in their order: each leaves an output."""
+        return tuple(step for step in probe_job.STEPS if (Path(self.stagedir) / f"{step}.out").is_file())
 
     @property
     def _is_scheduled(self) -> bool:
@@ -290,7 +286,7 @@ class SwitchGroupsCheck(SampledPairsCheck):
         made, stage = self._origin("switch groups", planned_here=False), Path(self.stagedir)
         fabric = self.site.system.fabrics[self.current_partition.name]
         return SwitchGroupsProber(
-            self.rail_prober, made, self.places(), self._up_links, self._lost_step,
+            self.rail_prober, made, self.places(), self._up_links, self._later_steps,
             self._up_links_of(fabric),
             text_of(stage / probe_job.LIVE_SWITCHES), text_of(stage / probe_job.MESSAGES),
         )  # fmt: skip

@@ -541,35 +541,34 @@ class AllPairsProber:
 class SampleProber:
     """Names who is slow from the screening of a sample, and says what the sample covered.
 
-    ``lost`` is the name of the step whose launch failed, empty if none did.
+    ``ran`` are the later steps that ran.
     """
 
     rails: RailProber
     sampled: SampleOrigin
     places: topology.Places
     up_links: int | None
-    lost: str
+    ran: tuple[str, ...]
 
     def explain(self, found: Assessment) -> Assessment:
         if found.verdict.fails and not found.verdict.misses_reference:
             return self.rails.explain(found)
-        return with_lost_step(with_screening(found, self.sampled, self.places, self.up_links), self.lost)
+        return with_lost_step(with_screening(found, self.sampled, self.places, self.up_links), self.ran)
 
 
 @dataclass(frozen=True, slots=True)
 class SwitchGroupsProber:
     """Names who is slow from the screening of all rounds, and says what leaf switches carried.
 
-    ``up_links_of`` returns what is known about up-links. ``lost`` is the name of the step whose launch failed, ``live``
-    what the job's scheduler stated, ``messages`` the output of the launch with short messages; each is empty if there
-    is none.
+    ``up_links_of`` returns what is known about up-links. ``ran`` are the later steps that ran, ``live`` is what the
+    job's scheduler stated, ``messages`` the output of the launch with short messages; each is empty if there is none.
     """
 
     rails: RailProber
     sampled: SampleOrigin
     places: topology.Places
     up_links: int | None
-    lost: str
+    ran: tuple[str, ...]
     up_links_of: Callable[[topology.Places], switch_groups.UpLinksRead]
     live: str
     messages: str
@@ -583,4 +582,4 @@ class SwitchGroupsProber:
         certainty = switch_groups.certainty_of(live)
         known = switch_groups.SwitchesKnown(live.places, self.up_links, bound, said, certainty)
         messages = switch_groups.short_messages(self.messages)
-        return with_lost_step(switch_groups.with_switch_groups(found, self.sampled, known, messages), self.lost)
+        return with_lost_step(switch_groups.with_switch_groups(found, self.sampled, known, messages), self.ran)

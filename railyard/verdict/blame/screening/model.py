@@ -192,8 +192,8 @@ class ScreeningVerdict:
     ``not_looked_at`` has what this screening could not see, one sentence for each. ``rounds`` were run, including
     repeats, of the ``rounds_allowed`` that the budget has; ``measurements`` is the number of values.
     ``rest`` is the sentence without those who are named or undecided; ``undecided`` says who is, and why the first of
-    them, empty if nobody is. ``shared`` is how many suspects were good while all others
-    rested: they share links with nodes of other leaves, so the leaves may not be those of the network.
+    them, empty if nobody is. ``shared`` is how many suspects were good while all others rested: they share links with
+    nodes of other leaves, so the leaves may not be those of the network.
     """
 
     named: tuple[Suspect, ...]
