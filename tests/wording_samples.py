@@ -16,6 +16,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import date
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -106,9 +107,23 @@ def _words_of(kind: type) -> Callable[[Any], str]:
     return words
 
 
+@cache
+def _types_only(module: str) -> Mapping[str, Any]:
+    """Return what a module imports for its types alone."""
+    tree = ast.parse(inspect.getsource(import_module(module)))
+    imports = [
+        each
+        for part in tree.body
+        if isinstance(part, ast.If) and ast.unparse(part.test) == "TYPE_CHECKING"
+        for each in part.body
+        if isinstance(each, ast.ImportFrom) and each.module
+    ]
+    return {name.name: getattr(import_module(str(each.module)), name.name) for each in imports for name in each.names}
+
+
 def samples(name: str, function: Callable[..., Any]) -> list[str]:
     """Return what a sentence function says of its sample facts; a sentence without a new word is left out."""
-    hints = get_type_hints(function)
+    hints = get_type_hints(function, localns=_types_only(function.__module__))
     hints.pop("return")
     drawn = [values_of(parameter, kind) for parameter, kind in hints.items()]
     facts = [*_one_at_a_time(drawn), *PARTICULAR.get(name, ())]

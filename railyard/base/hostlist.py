@@ -3,16 +3,17 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from railyard.base.patterns import late_regex
 from railyard.base.wording import count_of, listing
 
 #: More names than this in one pair of brackets are a typing mistake.
 MOST_NAMES = 10_000
-_BETWEEN_COMMAS = re.compile(r"(?:[^,\[]|\[[^\]]*\]?)+")
-_RANGED = re.compile(r"([^\[\]]*)\[([0-9,-]+)\](.*)", re.DOTALL)
-_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+_BETWEEN_COMMAS = late_regex(r"(?:[^,\[]|\[[^\]]*\]?)+")
+_RANGED = late_regex(r"([^\[\]]*)\[([0-9,-]+)\](.*)", re.DOTALL)
+_RANGE = late_regex(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 #: If a word of a command has more names than this, it has ranges.
 _LONG = 64
-_NUMBERED = re.compile(r"(.*?)([0-9]{1,9})")
+_NUMBERED = late_regex(r"(.*?)([0-9]{1,9})")
 #: A sentence names up to so many nodes one by one. If there are more, it says how many.
 MOST_IN_WORDS = 16
 #: Ranges of more nodes are shown up to so many characters; if they are longer, the first few nodes are shown instead.

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Collection, Iterable, Sequence
 from typing import TypeVar
 
+from railyard.base.patterns import late_regex
+
 _Item = TypeVar("_Item")
 
 _DEFAULT_WIDTH = 100
@@ -92,8 +94,8 @@ def track(items: Sequence[_Item], words: str) -> Iterable[_Item]:
 NOTHING = "–"
 _NARROWEST = 6
 #: A cell folds after these; if that is not enough, also after an underscore or a hyphen.
-_BREAKS = re.compile(r"[^/, –]*[/, –]+|[^/, –]+")
-_MORE_BREAKS = re.compile(r"[^/, –_-]*[/, –_-]+|[^/, –_-]+")
+_BREAKS = late_regex(r"[^/, –]*[/, –]+|[^/, –]+")
+_MORE_BREAKS = late_regex(r"[^/, –_-]*[/, –_-]+|[^/, –_-]+")
 
 _Rows = list[list[list[str]]]  # of cells, each of lines
 

@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from railyard.base.errors import did_you_mean
+from railyard.base.patterns import late_regex
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
 #: Where a value is in a file: keys of mappings, and numbers of list items from 0.
 Path_ = tuple[str | int, ...]
 NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9_.:-]*"
-_BLANK = re.compile(r"\{([^{}]*)\}")
-_SIZE = re.compile(r"([0-9]+)([KMG]?)")
+_BLANK = late_regex(r"\{([^{}]*)\}")
+_SIZE = late_regex(r"([0-9]+)([KMG]?)")
 _SIZE_FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-_DURATION = re.compile(r"(?:([0-9]+)d)?(?:([0-9]+)h)?(?:([0-9]+)m)?(?:([0-9]+)s)?")
+_DURATION = late_regex(r"(?:([0-9]+)d)?(?:([0-9]+)h)?(?:([0-9]+)m)?(?:([0-9]+)s)?")
 # Checked in this order. Each has what a shell or a program would do with it.
 _REACHES_A_SHELL: tuple[tuple[str, str], ...] = (
     ("$(", 'a shell would run what is in "$("'),
@@ -141,14 +142,14 @@ def seconds(duration: str) -> int:
 
 
 # CSI (ESC [ or C1), the string commands OSC, DCS, SOS, PM and APC with their content, then two-character escapes.
-_ESCAPE_SEQUENCE = re.compile(
+_ESCAPE_SEQUENCE = late_regex(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?"
     r"|\x1b[ -/]*[0-~]"
 )
 # The rest of C0 (except tab and newline) and C1; marks that reorder or hide text (bidirectional controls, zero-width
 # characters); line separators at which only some readers break; surrogates and non-characters, which XML 1.0 forbids.
-_UNPRINTABLE = re.compile(
+_UNPRINTABLE = late_regex(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufffe\uffff]"
 )
 

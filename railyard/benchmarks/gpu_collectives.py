@@ -65,7 +65,6 @@ from railyard.base.bounds import IMPOSSIBLE_FACTOR
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.wording import IMPOSSIBLE
 from railyard.benchmarks import wording
-from railyard.hardware.gpu_nodes import Shape
 
 if TYPE_CHECKING:
     from railyard.hardware.gpu_nodes import Shape

@@ -12,13 +12,13 @@ A name means a link only if no other link of the table has the same family and g
 without a family ("100g") means several: InfiniBand EDR, RoCE, Ethernet and Slingshot 10 all have it.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
 from railyard.base.errors import did_you_mean
+from railyard.base.patterns import late_regex
 from railyard.base.wording import either
 
 #: Modes in which one port carries all traffic (Documentation/networking/bonding.rst).
@@ -47,9 +47,9 @@ LANES: MappingProxyType[str, tuple[float, float]] = MappingProxyType(
     }
 )
 _ORDER = MappingProxyType({name: place for place, name in enumerate(LANES)})
-_WIDTH = re.compile(r"\A([0-9]{1,2})[xX]\Z")
+_WIDTH = late_regex(r"\A([0-9]{1,2})[xX]\Z")
 # 100G, 100G_4X, 100GbE, 2.5G, 10M: names of Ethernet speeds in mlxlink
-_ETHERNET_WORD = re.compile(r"\A([0-9]{1,4}(?:\.[0-9])?)(G|M)(?:bE|bps)?(?:_[0-9]{1,2}[xX])?\Z")
+_ETHERNET_WORD = late_regex(r"\A([0-9]{1,4}(?:\.[0-9])?)(G|M)(?:bE|bps)?(?:_[0-9]{1,2}[xX])?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +262,7 @@ _PCIE: tuple[tuple[int, float, str, float, int, float], ...] = (
     (5, 32.0, "128b/130b", 128 / 130, 24, 1.0),
     (6, 64.0, "PAM4, 1b/1b in flits", 1.0, 16, 236 / 256),
 )
-_SPEED = re.compile(r"([0-9]+(?:\.[0-9]+)?) GT/s")
+_SPEED = late_regex(r"([0-9]+(?:\.[0-9]+)?) GT/s")
 
 
 def roce_mtu(interface_mtu: int) -> int | None:
@@ -429,11 +429,11 @@ _NAMES: Mapping[str, str] = MappingProxyType(
 _ALSO_CALLED: Mapping[str, tuple[float, ...]] = MappingProxyType(
     {"ib-sdr": (10,), "ib-ddr": (20,), "ib-qdr": (40,), "ib-fdr": (56, 54), "ib-fdr10": (40,)}
 )
-_SEPARATORS = re.compile(r"[\s_./-]+")
-_GENERATION = re.compile(
+_SEPARATORS = late_regex(r"[\s_./-]+")
+_GENERATION = late_regex(
     r"(?:ib|infiniband|mellanox)?(?:4x)?(?P<generation>fdr10|[a-z]dr)(?:4x)?(?P<rate>[0-9]{1,4})?g?"
 )
-_RATE = re.compile(
+_RATE = late_regex(
     r"(?P<before>[a-z]{0,12}?(?:v[12])?)(?P<rate>[0-9]{1,4})(?:g(?=$|roce|eth|ib))?(?P<after>[a-z]{0,12})"
 )
 _UNITS = frozenset({"g", "gb", "gbit", "gbits", "gbps"})

@@ -21,6 +21,7 @@ from itertools import pairwise, starmap
 from operator import and_
 from typing import NamedTuple
 
+from railyard.base.patterns import late_regex
 from railyard.base.values import one_line
 from railyard.parsers.lines import clean_text, decimals, has_any_sign
 from railyard.parsers.output import ParsedOutput, ParseError, Remark
@@ -38,11 +39,11 @@ _LONGEST_PASTED = 30_000
 _BROKEN = "broken at column"
 _WHAT = _BROKEN.join(("lines that are ", " {}, so that figures may be halves (paste it without line breaks): {}"))
 # "458", ".87", "e+02", "5.64 Pass": what may be the rest of a number, at the beginning of a line
-_REST = re.compile(r"\A(?P<rest>\.?[0-9]{1,24}(?:\.[0-9]{0,24})?(?:[eE][+-]?[0-9]{1,3})?|[eE][+-]?[0-9]{1,3})(?=\s|\Z)")
+_REST = late_regex(r"\A(?P<rest>\.?[0-9]{1,24}(?:\.[0-9]{0,24})?(?:[eE][+-]?[0-9]{1,3})?|[eE][+-]?[0-9]{1,3})(?=\s|\Z)")
 # "… 0.000", "1.7e+": what may be the first part of it, at the end of a line
-_FIRST = re.compile(r"(?:\A|[\s=:])(?P<first>[+-]?[0-9]{1,24}(?:\.[0-9]{0,24})?(?:[eE][+-]?)?)\Z")
-_NUMBER = re.compile(r"\A[+-]?[0-9]{1,48}(?:\.[0-9]{1,48})?(?:[eE][+-]?[0-9]{1,3})?\Z")
-_POINT = re.compile(r"\s[0-9]{1,24}\.\Z")  # no tool prints a figure without digits behind its point
+_FIRST = late_regex(r"(?:\A|[\s=:])(?P<first>[+-]?[0-9]{1,24}(?:\.[0-9]{0,24})?(?:[eE][+-]?)?)\Z")
+_NUMBER = late_regex(r"\A[+-]?[0-9]{1,48}(?:\.[0-9]{1,48})?(?:[eE][+-]?[0-9]{1,3})?\Z")
+_POINT = late_regex(r"\s[0-9]{1,24}\.\Z")  # no tool prints a figure without digits behind its point
 _DIGITS = "0123456789.eE+-"
 #: Parsers that skip a line which they do not know, without a remark.
 _SILENT = ("gpcnet", "hpcc", "hpl", "milc", "netpipe", "npb", "sockperf", "wrf")
@@ -51,7 +52,7 @@ _COMPARED = ("ucx_perftest",)
 # "MPI_Test(us)  MPI_Wait(us)   Pure Comm.(us)   Min"   |   "Comm.(us)"   |   "99.9% percentile[usec]": a heading's rest
 _UNIT = r"(?:[\[(](?:usec|us|%|[MG]i?B/s(?:ec)?|Gb/sec|Mpps)[\])])"
 _NAME = r"[A-Za-z0-9_.%/#]{1,30}"
-_HEADING_WORDS = re.compile(
+_HEADING_WORDS = late_regex(
     rf"\A[ \t]*(?:{_NAME}[ \t]{{1,80}}){{0,12}}[A-Za-z_.]{{0,30}}{_UNIT}"
     rf"(?:[ \t]{{1,80}}{_NAME}{_UNIT}?){{0,12}}[ \t]*\Z"
 )
@@ -86,12 +87,12 @@ _PATTERNS = {
     "perftest": r"\[(?:usec|[GM]i?[Bb]/sec|Mpps)\][ \t]{1,40}[0-9]{1,15}(?:[ \t]|$)",
     "wrf": r"(?<=\S)[ \t]{0,40}Timing for main: ",
 }
-_SIGNS = {tool: re.compile(pattern, re.MULTILINE) for tool, pattern in _PATTERNS.items()}
+_SIGNS = {tool: late_regex(pattern, re.MULTILINE) for tool, pattern in _PATTERNS.items()}
 #: Tools of which a joined output may have no table left.
 _LOSE_ALL = frozenset({"gpcnet", "milc", "nvbandwidth"})
 #: A blank, or a line break as programs write it.
-_BETWEEN_WORDS = re.compile(r"(?:\s|\\[nrt])+")
-_FIGURE_WORD = re.compile(r"[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?(?:[eE][+-]?[0-9]{1,3})?\Z")
+_BETWEEN_WORDS = late_regex(r"(?:\s|\\[nrt])+")
+_FIGURE_WORD = late_regex(r"[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?(?:[eE][+-]?[0-9]{1,3})?\Z")
 # Two rows of two numbers, one behind the other; or so many figures among words, in a long line.
 _MOST_OF_ONE_ROW, _LEAST_OF_A_REPORT, _WORDS_PER_FIGURE, _LONG = 3, 6, 10, 80
 _NO_BREAKS = "the lines of the output: all lines are joined in one: paste it with its line breaks"

@@ -29,107 +29,108 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from typing import Any
 
+from railyard.base.patterns import late_regex
 from railyard.parsers.output import ParseError
 
-_FENCE = re.compile(
+_FENCE = late_regex(
     r"^[ \t]{0,40}(?:```|~~~)[a-z]{0,12}(?:-session)?[ \t]{0,9}$|^[ \t]{0,40}```|```[ \t]{0,9}$", re.MULTILINE
 )
-_ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#[0-9]{1,5}|#[xX][0-9a-fA-F]{1,5});")
+_ENTITY = late_regex(r"&(?:[A-Za-z]{2,8}|#[0-9]{1,5}|#[xX][0-9a-fA-F]{1,5});")
 _MOST_ESCAPED = 2  # times: "&amp;nbsp;"
-_BREAK = re.compile(r"<br ?/?>(?P<end>[ \t]{0,40}(?=\n))?", re.IGNORECASE)
-_TAG = re.compile(r"</?(?:html|head|body|blockquote|pre|code|samp|tt)(?: [^<>\n]{0,100})?/?>|\[/?code\]", re.IGNORECASE)
+_BREAK = late_regex(r"<br ?/?>(?P<end>[ \t]{0,40}(?=\n))?", re.IGNORECASE)
+_TAG = late_regex(r"</?(?:html|head|body|blockquote|pre|code|samp|tt)(?: [^<>\n]{0,100})?/?>|\[/?code\]", re.IGNORECASE)
 # In a page's source each line may have tags of its own; a cell of a table is a column.
-_LINES_TAG = re.compile(
+_LINES_TAG = late_regex(
     r"</?(?P<name>p|div|span|li|ul|ol|font|b|i|em|strong|a|tr|t[dh]|table|t(?:head|body))(?: [^<>\n]{0,200})?/?>",
     re.IGNORECASE,
 )
-_CLOSING_TAG = re.compile(r"</(?:p|div|span|li|font|t[dh])>", re.IGNORECASE)
+_CLOSING_TAG = late_regex(r"</(?:p|div|span|li|font|t[dh])>", re.IGNORECASE)
 # "^[[0;32m" of cat -v, "\\033[0m" of echo, "␛[0m" of a viewer: codes of a terminal as words; "^M" is a line's end.
-_WRITTEN_CODE = re.compile(r"(?:\^\[|\\(?:033|e|x1[bB]|u001[bB])|␛)\[[0-9;?]{0,16}[A-Za-z](?:\^M)?|\^M$", re.MULTILINE)
+_WRITTEN_CODE = late_regex(r"(?:\^\[|\\(?:033|e|x1[bB]|u001[bB])|␛)\[[0-9;?]{0,16}[A-Za-z](?:\^M)?|\^M$", re.MULTILINE)
 # "[0;32m" where the escape itself was lost; with it, a parser's first step takes the whole code
-_BARE_CODE = re.compile(r"(?<!\x1b)\[[0-9]{1,3}(?:;[0-9]{1,3}){0,5}m")
+_BARE_CODE = late_regex(r"(?<!\x1b)\[[0-9]{1,3}(?:;[0-9]{1,3}){0,5}m")
 # "$" of cat -A, "\\", "↵" and "¶" of editors, the border of tmux
-_LINE_END = re.compile(r"(?:[\\$↵⏎¶│┃]|\\n)\Z")
+_LINE_END = late_regex(r"(?:[\\$↵⏎¶│┃]|\\n)\Z")
 _LINE_ENDS = "\\$↵⏎¶│┃"
-_QUOTED = re.compile(r"^[ \t]{0,8}(?:>[ ]?){1,9}", re.MULTILINE)
+_QUOTED = late_regex(r"^[ \t]{0,8}(?:>[ ]?){1,9}", re.MULTILINE)
 # "# Size      Latency (us)", of a list of lines in JSON, as Ansible shows stdout_lines
-_LISTED = re.compile(r'^[ \t]{0,40}"(?P<line>(?:[^"\\\n]|\\[^\n]){0,2000})"[ \t]{0,9},?[ \t]{0,9}$', re.MULTILINE)
+_LISTED = late_regex(r'^[ \t]{0,40}"(?P<line>(?:[^"\\\n]|\\[^\n]){0,2000})"[ \t]{0,9},?[ \t]{0,9}$', re.MULTILINE)
 _ESCAPED = {r"\t": "\t", r"\"": '"', r"\\": "\\"}
-_ESCAPE = re.compile(r'\\[t"\\]')
+_ESCAPE = late_regex(r'\\[t"\\]')
 # "=" of quoted-printable: a byte, or a break of a line that goes on
-_ENCODED = re.compile(r"(?:=[0-9A-F]{2})+")
-_SOFT_BREAK = re.compile(r"=[ \t]{0,9}$")
+_ENCODED = late_regex(r"(?:=[0-9A-F]{2})+")
+_SOFT_BREAK = late_regex(r"=[ \t]{0,9}$")
 #: "n=21" is no code: an encoded "=", or a long line that goes on, shows that the text has codes.
-_IS_ENCODED = re.compile(r"=3D|^[^\n]{60,75}=$", re.MULTILINE)
-_BARE_SIGN = re.compile(r"=(?![0-9A-F]{2}|[ \t]{0,9}(?:\n|\Z))")
+_IS_ENCODED = late_regex(r"=3D|^[^\n]{60,75}=$", re.MULTILINE)
+_BARE_SIGN = late_regex(r"=(?![0-9A-F]{2}|[ \t]{0,9}(?:\n|\Z))")
 # |---|---:|  below the heading of a table in Markdown
-_MARKDOWN_RULE = re.compile(
+_MARKDOWN_RULE = late_regex(
     r"^[ \t]{0,8}(?:\|[ \t]{0,8}:?-{3,200}:?[ \t]{0,8})(?:\|[ \t]{0,8}:?-{3,200}:?[ \t]{0,8}){0,40}\|?[ \t]{0,9}$"
     r"|^[ \t]{0,8}:?-{3,200}:?[ \t]{0,8}(?:\|[ \t]{0,8}:?-{3,200}:?[ \t]{0,8}){1,40}\|?[ \t]{0,9}$",
     re.MULTILINE,
 )
 # "- ", "* ", "1. " of a list; "**", "__" and "`" around a line
 _MARKED = tuple(
-    re.compile(form)
+    late_regex(form)
     for form in (
         r"^[ \t]{0,8}[-*+] |^[ \t]{0,8}[0-9]{1,4}\. (?=[*_`])",
         r"^(?P<mark>\*\*|__|``?)(?=.{0,2000}(?P=mark)[ \t]{0,9}\\?$)|(?:\*\*|__|``?)[ \t]{0,9}\\?$",
     )
 )
-_EMPTY_CELL = re.compile(r"(?<=\|)[ \t]{0,200}(?=\|)")
+_EMPTY_CELL = late_regex(r"(?<=\|)[ \t]{0,200}(?=\|)")
 # a tool's own box in a cell: its borders are no cells
-_BOX_IN_CELL = re.compile(r"^[ \t]{0,8}\|[ \t]{0,8}\+-{5}", re.MULTILINE)
-_FIRST_PIPE = re.compile(r"^[ \t]{0,8}\|[ ]?")
+_BOX_IN_CELL = late_regex(r"^[ \t]{0,8}\|[ \t]{0,8}\+-{5}", re.MULTILINE)
+_FIRST_PIPE = late_regex(r"^[ \t]{0,8}\|[ ]?")
 # "||Ax-b||" of HPL is no cell
-_PIPE = re.compile(r"(?<!\|)\|(?!\|)")
-_BETWEEN_CELLS = re.compile(r"(?<![ \t|])[ \t]{0,200}\|(?!\|)[ \t]{0,200}")
+_PIPE = late_regex(r"(?<!\|)\|(?!\|)")
+_BETWEEN_CELLS = late_regex(r"(?<![ \t|])[ \t]{0,200}\|(?!\|)[ \t]{0,200}")
 _TAB = 8  # columns
 _LONGEST_LINE = 2000
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_CONTROL = late_regex(r"[\x00-\x1f\x7f]")
 
 _CLOCK = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?"
 #: Prefixes of a line, with who printed it, if they say so.
 _PREFIXES = (
     # [   12.345678] of dmesg   |   1782900000.123456
-    re.compile(r"(?:\[ {0,12}[0-9]{1,9}\.[0-9]{3,9}\]|[0-9]{10}\.[0-9]{3,9})(?: |$)"),
+    late_regex(r"(?:\[ {0,12}[0-9]{1,9}\.[0-9]{3,9}\]|[0-9]{10}\.[0-9]{3,9})(?: |$)"),
     # 2026-07-01T10:00:00.123Z   |   [2026-07-01 10:00:00]   |   10:00:00
-    re.compile(rf"(?:\[)?(?:[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T ])?{_CLOCK}(?:Z|[+-][0-9]{{2}}:?[0-9]{{2}})?\]?(?: |$)"),
+    late_regex(rf"(?:\[)?(?:[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T ])?{_CLOCK}(?:Z|[+-][0-9]{{2}}:?[0-9]{{2}})?\]?(?: |$)"),
     # Jul 01 10:00:00 node1 bench[123]:
-    re.compile(
+    late_regex(
         rf"[A-Z][a-z]{{2}} [ 0-9][0-9] {_CLOCK} (?P<who>[\w.-]{{1,100}} [\w./-]{{1,60}})(?:\[[0-9]{{1,9}}\])?:(?: |$)"
     ),
     # Jul 01 10:00:00 of ts
-    re.compile(rf"[A-Z][a-z]{{2}} [ 0-9][0-9] {_CLOCK}(?: |$)"),
+    late_regex(rf"[A-Z][a-z]{{2}} [ 0-9][0-9] {_CLOCK}(?: |$)"),
     # "%c" of strftime: Wed Jul  1 10:00:00 2026   |   Wed 01 Jul 2026 10:00:00 AM UTC. Without its weekday, what is
     # at the year's place may be a size.
-    re.compile(rf"[A-Z][a-z]{{2}} [A-Z][a-z]{{2}} [ 0-9][0-9] {_CLOCK} [0-9]{{4}}(?: |$)"),
-    re.compile(
+    late_regex(rf"[A-Z][a-z]{{2}} [A-Z][a-z]{{2}} [ 0-9][0-9] {_CLOCK} [0-9]{{4}}(?: |$)"),
+    late_regex(
         rf"[A-Z][a-z]{{2}} [ 0-9][0-9] [A-Z][a-z]{{2}} [0-9]{{4}} {_CLOCK}(?: [AP]M)? "
         r"(?:[A-Z]{3,5}|[+-][0-9]{2,4})(?: |$)"
     ),
     # what a node of Kubernetes keeps, and GitLab's log of a job, behind their times
-    re.compile(r"(?:std(?:out|err) F|[0-9a-f]{2}[OE])(?: |$)"),
+    late_regex(r"(?:std(?:out|err) F|[0-9a-f]{2}[OE])(?: |$)"),
     # node1 bench[123]: of the journal, behind a time of ISO
-    re.compile(r"(?P<who>[\w.-]{1,100} [\w./-]{1,60})\[[0-9]{1,9}\]:(?: |$)"),
+    late_regex(r"(?P<who>[\w.-]{1,100} [\w./-]{1,60})\[[0-9]{1,9}\]:(?: |$)"),
     # INFO   |   - INFO -   |   INFO:root:   of a logger
-    re.compile(r"(?:- )?\[?(?:DEBUG|INFO|NOTICE|WARNING)\]?(?::[\w.]{1,60}:|:? -(?= |$)|:)?(?: |$|(?<=:))"),
+    late_regex(r"(?:- )?\[?(?:DEBUG|INFO|NOTICE|WARNING)\]?(?::[\w.]{1,60}:|:? -(?= |$)|:)?(?: |$|(?<=:))"),
     # [0]   |   [pod/a/b]   |   [0]<stdout>:
-    re.compile(r"\[(?P<who>[^\[\]\n]{1,100})\](?:<std(?:out|err)>)?:?(?: |$)"),
+    late_regex(r"\[(?P<who>[^\[\]\n]{1,100})\](?:<std(?:out|err)>)?:?(?: |$)"),
     # " 3: " of srun -l   |   "node1: " of pdsh
-    re.compile(r" {0,8}(?P<who>[0-9]{1,7}|[A-Za-z][\w.-]{0,100}):(?: |$)"),
+    late_regex(r" {0,8}(?P<who>[0-9]{1,7}|[A-Za-z][\w.-]{0,100}):(?: |$)"),
     # perf-client-7d9f worker: pod and container, of stern
-    re.compile(r"(?P<who>[a-z][a-z0-9.-]{1,200}-[a-z0-9]{1,20} [a-z][a-z0-9-]{0,62})(?: |$)"),
+    late_regex(r"(?P<who>[a-z][a-z0-9.-]{1,200}-[a-z0-9]{1,20} [a-z][a-z0-9-]{0,62})(?: |$)"),
     # worker_1  |
-    re.compile(r"(?P<who>[A-Za-z][\w./-]{0,100}) {0,20}\|(?: |$)"),
+    late_regex(r"(?P<who>[A-Za-z][\w./-]{0,100}) {0,20}\|(?: |$)"),
     # out.txt: of grep
-    re.compile(r"[\w./+-]{1,200}\.(?:txt|out|log|o[0-9]{1,12}):"),
+    late_regex(r"[\w./+-]{1,200}\.(?:txt|out|log|o[0-9]{1,12}):"),
     # a quotation in a chat or a tracker, and the border of tmux
-    re.compile(r"[|│┃] ?"),
+    late_regex(r"[|│┃] ?"),
 )
 # The number of a line, with the file before it, and what is behind it in all lines: "12 | ", "12:", "12<tab>" or "12 ".
 _NUMBER = r"(?:[A-Za-z./][\w./+-]{0,200}[:-])?[ \t]{0,12}(?P<number>[0-9]{1,7})"
-_MARKED_NUMBERS = tuple(re.compile(_NUMBER + mark) for mark in (r"[ \t]?[|│┃] ?", r"[:→-]"))
-_NUMBERS = (*_MARKED_NUMBERS, re.compile(rf"{_NUMBER}(?:[.)]?[ \t]|\Z)"))
+_MARKED_NUMBERS = tuple(late_regex(_NUMBER + mark) for mark in (r"[ \t]?[|│┃] ?", r"[:→-]"))
+_NUMBERS = (*_MARKED_NUMBERS, late_regex(rf"{_NUMBER}(?:[.)]?[ \t]|\Z)"))
 _MOST_PREFIXES = 3  # of one line
 _LEAST_LINES = 3
 _MOST_WITHOUT = 10  # per cent of the lines: prompts, a launcher's last words
@@ -375,14 +376,14 @@ def two_sources(text: str, first: str, second: str) -> ParseError:
 
 # Prefixes of a line: "[1,0]<stdout>:" of mpirun, " 3: " of srun -l, "[pod/a/b] " and "pod-a | " of kubectl and stern,
 # "[0] " of Hydra, "node1: " of pdsh, a time of day of a container's log. cleaned() takes Open MPI's own tags already.
-_KNOWN = re.compile(
+_KNOWN = late_regex(
     r"\[[^\[\]]{1,200}\](?:<std(?:out|err)>)?:? ?| {0,8}[0-9]{1,9}: |[\w.-]{1,120}: (?=#|  )"
     r"|[A-Za-z][\w./-]{0,200} \| ?|(?:stdout|stderr) [FP] "
     r"|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,20}(?:Z|[+-][0-9:]{4,6}) "
 )
 _MOST = 3  # known prefixes of one line
 # What is left of a prefix without them tells who printed a line.
-_TIME = re.compile(
+_TIME = late_regex(
     r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]?)?(?:(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} {1,2}[0-9]{1,2} )?"
     r"[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?(?:Z|[+-][0-9:]{4,6})?(?: [0-9]{4}(?![0-9]))?"
 )
@@ -390,8 +391,8 @@ _TIME = re.compile(
 NCCL_TESTS = ("# nThread", "# Using devices", "# nccl-tests version", "# Collective test starting", "#       size  ")
 _LONGEST = 200  # characters of a prefix
 _MOST_LEARNED = 64
-_PREFIX_NUMBER = re.compile("[0-9]+")
-_PART = re.compile(r"(?P<number>[0-9]+)|(?P<blanks>[ \t]+)|(?P<word>[^0-9 \t]+)")
+_PREFIX_NUMBER = late_regex("[0-9]+")
+_PART = late_regex(r"(?P<number>[0-9]+)|(?P<blanks>[ \t]+)|(?P<word>[^0-9 \t]+)")
 
 
 class Prefixes:
@@ -469,15 +470,15 @@ def _pattern_of(prefix: str) -> str:
 _LEAST_BREAKS = 3
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 #: A tool's rule: chats write "–" or "—" for two or three hyphens, and some leave one.
-_RULE = re.compile(
+_RULE = late_regex(
     rf"^(?P<before>[ \t]{{0,40}}#?[ \t]{{0,9}})(?=-{{0,200}}[{_DASHES}])[-{_DASHES}]{{1,200}}[ \t]{{0,9}}$",
     re.MULTILINE,
 )
-_WITHIN_WORD = re.compile(rf"(?<=[A-Za-z])[{_DASHES}](?=[A-Za-z])")
+_WITHIN_WORD = late_regex(rf"(?<=[A-Za-z])[{_DASHES}](?=[A-Za-z])")
 _RULE_WIDTH = 80
 _FULL_WIDTH = str.maketrans({"\uff03": "#", "\uff1a": ":"})
 _ESCAPED_SIGN = {r"\n": "\n", r"\r": "", r"\t": "\t", r"\"": '"', r"\\": "\\"}
-_SIGN_ESCAPE = re.compile(r'\\[nrt"\\]')
+_SIGN_ESCAPE = late_regex(r'\\[nrt"\\]')
 
 
 def with_own_signs(text: str) -> str:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from railyard.base.errors import RailyardError, did_you_mean
+from railyard.base.patterns import late_regex
 from railyard.parsers import PARSERS
 from railyard.parsers.broken_lines import (
     count_cells,
@@ -48,7 +49,7 @@ from railyard.parsers.wrong_lines import without_mixed_rows
 
 # What only a launcher, a library or a scheduler prints when nothing runs. It is narrower than a parser's signs of a
 # failure, since here no line of a benchmark is beside it: any prose may have the words "aborted" and "unreachable".
-_LAUNCHER = re.compile(
+_LAUNCHER = late_regex(
     r"^\s*(?:\S*(?:mpirun|mpiexec|orterun|prterun)\S*:? (?:was unable|noticed|detected|has lost|has exited|killing job)"
     r"|[=|] +BAD TERMINATION OF|\[(?:proxy|mpiexec)[@:]|\*\*\* An error occurred in|(?:Fatal error|internal_Abort) in "
     r"|Abort\([0-9]+\)|MPI_ABORT was invoked|No available pml components|[0-9]+ total processes (?:killed|failed)"
@@ -61,10 +62,10 @@ _LAUNCHER = re.compile(
 )
 _NO_MARKDOWN = "not a table in Markdown: paste its own lines, without pipes, between lines of ```"
 _TITLE_LINES = 3  # at most, above a heading that two tools print alike
-_COMMENTED_ROW = re.compile(r"^[#/%; \t]{1,40}[0-9]{1,18}[ \t][^\n]{0,200}[ \t][0-9]{1,15}\.[0-9]", re.MULTILINE)
+_COMMENTED_ROW = late_regex(r"^[#/%; \t]{1,40}[0-9]{1,18}[ \t][^\n]{0,200}[ \t][0-9]{1,15}\.[0-9]", re.MULTILINE)
 _NO_MARK = 'without the "{}" that each line begins with'
 # What a fabric tool prints if it finds no device, or no error. A page that only names the tool has none of it.
-_NO_PORT = re.compile(
+_NO_PORT = late_regex(
     r"^\s*(?:\S{1,60}: )?(?:ib(?:panic|warn|error): |Fatal error: |-E- |No IB devices found|Failed to (?:get|open) )"
     r"|^## Summary: [0-9]+ nodes checked"
 )
@@ -72,19 +73,19 @@ _NO_PORT = re.compile(
 
 # The "#" that a page or a mailer took from headings of OSU and IMB is put back only where the tool shows itself: OSU by
 # its banner, IMB by its heading of columns. Numbers of lines stay.
-_OSU = re.compile(r"^[ \t]{0,8}(?=(?:OSU|OMB-Py) \S[^\n]{0,120} Test(?: Persistent)?\s{0,9}v[0-9])", re.MULTILINE)
+_OSU = late_regex(r"^[ \t]{0,8}(?=(?:OSU|OMB-Py) \S[^\n]{0,120} Test(?: Persistent)?\s{0,9}v[0-9])", re.MULTILINE)
 
-_OSU_OWN = re.compile(r"^[ \t]{0,8}(?=(?:Size|Datatype:)[ \t])", re.MULTILINE)
+_OSU_OWN = late_regex(r"^[ \t]{0,8}(?=(?:Size|Datatype:)[ \t])", re.MULTILINE)
 
-_IMB = re.compile(r"^(?P<indent>[ \t]{0,20})bytes(?P<blanks>[ \t]{1,20})repetitions(?=[ \t])", re.MULTILINE)
+_IMB = late_regex(r"^(?P<indent>[ \t]{0,20})bytes(?P<blanks>[ \t]{1,20})repetitions(?=[ \t])", re.MULTILINE)
 
-_IMB_OWN = re.compile(
+_IMB_OWN = late_regex(
     r"^[ \t]{0,20}(?=Benchmarking \S|processes = [0-9]|\( [0-9]{1,9} additional process|All processes entering MPI_F"
     r"|Intel ?\(R\) MPI Benchmark)",
     re.MULTILINE,
 )
 
-_IMB_RULE = re.compile(r"^(?=-{20,200}\s*$)", re.MULTILINE)
+_IMB_RULE = late_regex(r"^(?=-{20,200}\s*$)", re.MULTILINE)
 
 
 _SIZE, _FIGURE = "[0-9]{1,12}", r"[0-9]{1,12}\.[0-9]{2}"
@@ -93,13 +94,13 @@ _GAP = "[ \\t]{1,20}"
 
 #: Of `netperf -P 0`: sockets' sizes, call size, seconds, throughput; with two sizes and a rate for requests; with
 #: messages and errors for datagrams. -c and -C add the processors' columns.
-_NETPERF = re.compile(
+_NETPERF = late_regex(
     rf"^[ \t]{{0,20}}{_SIZE}{_GAP}{_SIZE}{_GAP}"
     rf"(?:{_SIZE}{_GAP}(?:{_SIZE}{_GAP})?{_FIGURE}|{_FIGURE}{_GAP}{_SIZE}{_GAP}{_SIZE}){_GAP}{_FIGURE}"
     rf"(?:{_GAP}-?[0-9]{{1,6}}\.[0-9]{{2,3}}){{0,4}}[ \t]{{0,20}}$"
 )
 
-_NUMBERS = re.compile(r"^[-0-9. \t]{1,200}$")
+_NUMBERS = late_regex(r"^[-0-9. \t]{1,200}$")
 
 _WITHOUT_TITLE = (
     "a title and a heading above: these look like rows of netperf without them (-P 0), which do not say which test it "

@@ -4,8 +4,9 @@ They are in a job's output or its error output, even if the exit code is 0: a la
 a library may go on. For a new message, add a pattern and an example; host names in examples are replaced.
 """
 
-import re
 from typing import NamedTuple
+
+from railyard.base.patterns import late_regex
 
 
 class Failure(NamedTuple):
@@ -159,10 +160,10 @@ FAILURES: tuple[Failure, ...] = (
     ),
 )
 
-PATTERN = re.compile("|".join(failure.pattern for failure in FAILURES))
+PATTERN = late_regex("|".join(failure.pattern for failure in FAILURES))
 #: Every line that ``PATTERN`` matches has one of these. To look for them first is thirty times faster than to try all
 #: alternatives of ``PATTERN`` at every place of a line. Those that begin alike are together, which halves the time.
-ROOT = re.compile(
+ROOT = late_regex(
     r"r(?:ror|terun)|E(?:RR|XIT)|i(?:lled|gnal)|kill|bort|ABORT|KILLED|T(?:ERMINATION|IME LIMIT)|m(?:pirun|piexec)"
     r"|R(?:TE |ETRY)|a(?:ult|iled)|d(?:umped|ouble free)|FATAL|f(?:ailed|lux-job)|n(?:ot found|valid benchmark)"
     r"|could not|CANCELLED|e(?:mory|xceeded|xception)|N(?:VRM: Xid|O SUCCESSFUL|CCL (?:WARN|failure))|unreachable"

@@ -15,6 +15,7 @@ from itertools import chain, count, pairwise, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from railyard.base.patterns import late_regex
 from railyard.parsers import failure_lines
 from railyard.parsers.output import Cell, ParseError
 from railyard.parsers.tool_signs import FABRIC_SIGNS, SIGNS, Form
@@ -26,19 +27,19 @@ PREFIX_BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 # "Mon Feb 19 15:13:08 2018[1,0]<stdout>:" from mpirun --tag-output --timestamp-output; "[prterun-n1-7@1,0]<stdout>: "
 # of Open MPI 5, with "[n1:12]" behind it for tag-detailed; colours of NetPIPE 5
 _DATE = r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2} [0-9]{4}"
-_TAG = re.compile(
+_TAG = late_regex(
     rf"(?:(?:{_DATE})?\[(?:[\w.-]{{1,100}}@)?[0-9]{{1,9}},[0-9]{{1,9}}\](?:\[[\w.-]{{1,100}}:[0-9]{{1,9}}\])?|{_DATE})"
     r"<std(?:out|err|diag)>: ?"
     r"|\x1b\[[0-9;?]{0,12}[A-Za-z]"
 )
 # Blanks of other widths, which pages and spreadsheets put between columns; and marks without any width.
-_BLANKS = re.compile("[\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]")
-_NO_WIDTH = re.compile("[\xad\u200b-\u200d\u2060\ufeff]")
+_BLANKS = late_regex("[\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+_NO_WIDTH = late_regex("[\xad\u200b-\u200d\u2060\ufeff]")
 _DIGITS = 24  # of a number before its point
 _MOST_DIGITS = 18  # of a size
 # C, Fortran and Python print two digits or more after the sign of an exponent: "1.517e+0" is cut.
-_NUMBER = re.compile(r"\A[+-]?[0-9]{1,24}(?:\.[0-9]{1,24})?(?:[eE](?:[0-9]{1,3}|[+-][0-9]{2,3}))?\Z")
-_NOT_A_NUMBER = re.compile(r"\A[+-]?(?:nan|inf|infinity)\Z", re.IGNORECASE)
+_NUMBER = late_regex(r"\A[+-]?[0-9]{1,24}(?:\.[0-9]{1,24})?(?:[eE](?:[0-9]{1,3}|[+-][0-9]{2,3}))?\Z")
+_NOT_A_NUMBER = late_regex(r"\A[+-]?(?:nan|inf|infinity)\Z", re.IGNORECASE)
 
 #: How many characters of a line a failure or a remark quotes.
 LONGEST_NOTE = 2000
@@ -307,8 +308,8 @@ It searches the first 2,000 characters: a launcher's message is at a line's begi
 
 # Rows of numbers alone: nine of ten lines of most outputs. They show no tool, except at the beginning of a text. A line
 # of one word may be a GUID without a letter.
-_ROWS = re.compile(r"(?:\n[ \t]{0,40}[0-9]{1,15}[ \t][0-9. \t]{1,200}(?=\n)){1,1000}")
-_WEB_PAGE = re.compile(r"\s{0,200}<(?:!doctype html|html)\b", re.IGNORECASE)
+_ROWS = late_regex(r"(?:\n[ \t]{0,40}[0-9]{1,15}[ \t][0-9. \t]{1,200}(?=\n)){1,1000}")
+_WEB_PAGE = late_regex(r"\s{0,200}<(?:!doctype html|html)\b", re.IGNORECASE)
 
 
 def own_text(text: str, tool: str, expected: str) -> CleanText:

@@ -34,9 +34,11 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
+from railyard.base.patterns import late_regex
+
 GB = 1000.0  # MB/s in one GB/s
-_FIRST_WORD = re.compile(r"\s{0,400}[^\s]{1,40}")
-_BEGINS_ROW = re.compile(r"\s{0,400}[0-9]{1,20}\s{1,40}[0-9]{1,20}\s{1,40}[a-z]")
+_FIRST_WORD = late_regex(r"\s{0,400}[^\s]{1,40}")
+_BEGINS_ROW = late_regex(r"\s{0,400}[0-9]{1,20}\s{1,40}[0-9]{1,20}\s{1,40}[a-z]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,16 +181,16 @@ def units_of(text: str) -> tuple[str, ...] | None:
 
 
 # # nccl-tests version 2.17.6 nccl-headers=22807 nccl-library=22807
-VERSION = re.compile(
+VERSION = late_regex(
     r"#? ?(?P<who>[nr]ccl)-tests version (?P<version>\S{1,80})(?: [nr]ccl-headers=[0-9]{1,9})?"
     r"(?: [nr]ccl-library=(?P<library>[0-9]{1,9}))?\s{0,4}"
 )
 # rccl-tests: Version develop:83d38d9
-RCCL = re.compile(r"#? ?rccl-tests: Version (?P<version>\S{1,80})\s{0,4}")
-STARTING = re.compile(r"#? ?Collective test starting: (?P<name>\S{1,80})\s{0,4}")
-CONCLUDED = re.compile(r"#? ?Collective test concluded: (?P<name>\S{1,80})\s{0,4}")
-_BEGINS_SETTINGS = re.compile(r"#? ?nThread:? [0-9]{1,9} nGpus:? [0-9]{1,9} minBytes")
-_SETTING = re.compile(
+RCCL = late_regex(r"#? ?rccl-tests: Version (?P<version>\S{1,80})\s{0,4}")
+STARTING = late_regex(r"#? ?Collective test starting: (?P<name>\S{1,80})\s{0,4}")
+CONCLUDED = late_regex(r"#? ?Collective test concluded: (?P<name>\S{1,80})\s{0,4}")
+_BEGINS_SETTINGS = late_regex(r"#? ?nThread:? [0-9]{1,9} nGpus:? [0-9]{1,9} minBytes")
+_SETTING = late_regex(
     r"(?P<name>nThread|nGpus|minBytes|maxBytes|step|warmup iters|warmupIters|agg iters|iters|validation|graph|unalign)"
     r":? (?P<value>[0-9]{1,20})(?:\((?P<kind>factor|bytes)\))?"
 )
@@ -208,23 +210,23 @@ _SETTINGS = MappingProxyType(
         "unalign": "unalign",
     }
 )
-USING = re.compile(r"#? ?Using devices\s{0,4}")
+USING = late_regex(r"#? ?Using devices\s{0,4}")
 # #  Rank  0 Group  0 Pid 440007 on cnode2-001 device  0 [0000:9d:00] NVIDIA H100 80GB HBM3
-RANK = re.compile(
+RANK = late_regex(
     r"#?\s{1,8}Rank\s{1,8}(?P<rank>[0-9]{1,9})(?:\s{1,8}Group\s{1,8}(?P<group>[0-9]{1,9}))?"
     r"(?:\s{1,8}Pid\s{1,12}(?P<pid>[0-9]{1,12}))?\s{1,4}on\s{1,12}(?P<host>\S{1,255})\s{1,4}device\s{1,8}"
     r"(?P<device>[0-9]{1,9})\s{1,4}\[(?P<bus>[^\[\]\s]{1,40})\](?:\s{1,4}(?P<name>\S.{0,199})|\s{0,4})"
 )
-REDUCING = re.compile(r"#? ?Reducing maxBytes to (?P<bytes>[0-9]{1,20}) due to memory limitation\s{0,4}")
-OUT_OF_BOUNDS = re.compile(r"#? {0,2}Out of bounds values\s{1,8}: (?P<count>-?[0-9]{1,18}) (?P<word>OK|FAILED)\s{0,4}")
-AVERAGE = re.compile(r"#? {0,2}Avg bus bandwidth\s{1,8}: (?P<value>\S{1,40})(?: (?P<word>OK|FAILED))?\s{0,4}")
-CYCLE = re.compile(r"#? ?Testing [0-9]{1,12} cycle\.\s{0,4}")
-PROGRAM = re.compile(
+REDUCING = late_regex(r"#? ?Reducing maxBytes to (?P<bytes>[0-9]{1,20}) due to memory limitation\s{0,4}")
+OUT_OF_BOUNDS = late_regex(r"#? {0,2}Out of bounds values\s{1,8}: (?P<count>-?[0-9]{1,18}) (?P<word>OK|FAILED)\s{0,4}")
+AVERAGE = late_regex(r"#? {0,2}Avg bus bandwidth\s{1,8}: (?P<value>\S{1,40})(?: (?P<word>OK|FAILED))?\s{0,4}")
+CYCLE = late_regex(r"#? ?Testing [0-9]{1,12} cycle\.\s{0,4}")
+PROGRAM = late_regex(
     r"(?<![\w-])(?P<name>(?:all_reduce|all_reduce_bias|all_gather|reduce_scatter|alltoall|alltoallv|gather|scatter"
     r"|broadcast|reduce|sendrecv|hypercube)_perf)(?:_[a-z]{1,12})?(?![\w.])"
 )
 # node1: Test NCCL failure common.cu:958 'unhandled system error'; "rank=0 #wrong=12" from a build that shows them
-OWN_FAILURE = re.compile(
+OWN_FAILURE = late_regex(
     r".{0,300}: Test (?:(?:NCCL|CUDA|HIP) failure|failure|timeout) .{0,1000}|#? ?error: \S.{0,1000}"
     r"|(?:\[ERROR\] The number of requested GPUs|Invalid number of GPUs: ).{0,400}"
     r"|invalid sizes? (?:specified )?for '.{0,200}|invalid option .{0,80}"

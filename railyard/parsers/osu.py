@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
 
+from railyard.base.patterns import late_regex
 from railyard.parsers.lines import (
     DECIMAL,
     WHOLE,
@@ -173,14 +174,14 @@ TOOL = "osu"
 
 _NUMERAL = "0123456789+-"  # no row begins otherwise
 # nprocs: 144, min: 2032 ms, max: 2054 ms, avg: 2048 ms; 5.3 prints neither "ms" nor a banner
-_INIT = re.compile(
+_INIT = late_regex(
     r"^nprocs:\s{0,9}(?P<ranks>[0-9]{1,9}), min:\s{0,9}(?P<min>[0-9.]{1,20})(?: ms)?, "
     r"max:\s{0,9}(?P<max>[0-9.]{1,20})(?: ms)?, avg:\s{0,9}(?P<avg>[0-9.]{1,20})(?: ms)?$"
 )
 # shmem_int_fadd                      1.06                0.94
-_ATOMIC = re.compile(r"^(?P<operation>[a-z]\w{1,40})\s{1,40}(?P<rate>[0-9.]{1,20})\s{1,40}(?P<latency>[0-9.]{1,20})$")
+_ATOMIC = late_regex(r"^(?P<operation>[a-z]\w{1,40})\s{1,40}(?P<rate>[0-9.]{1,20})\s{1,40}(?P<latency>[0-9.]{1,20})$")
 # What OSU itself says when it does not measure, or when its measurement is wrong.
-_REFUSAL = re.compile(
+_REFUSAL = late_regex(
     r"^(?:This test requires (?:exactly|at least) \w{1,20} processes.{0,80}"
     r"|(?:CUDA|OPENACC|ROCM|SYCL|NCCL|RCCL) support not enabled\..{0,120}"
     r"|(?:Error|Could not) (?:initializ|allocat)\w{1,5} (?:device|host|cuda|managed|memory).{0,80}"

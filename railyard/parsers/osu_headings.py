@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
+from railyard.base.patterns import late_regex
 from railyard.parsers.output import ContextValue
 
 # Titles in OSU's sources, 5.3, 7.4 and 8.0, without "OSU", "MPI", the device and "Test", and older titles and those of
@@ -129,10 +130,10 @@ _OTHERS = {
 _XCCL = ("nccl", "rccl", "hccl", "xccl")
 _ONLY_NCCL = (7, 2)  # osu_nccl_* up to this release, osu_xccl_* from 7.3 on
 
-_DEVICE_NAME = re.compile(r"-(?:cuda managed|cuda|rocm|openacc|sycl|managed)\b")
-_RATE = re.compile(r"_(?:bw|bibw|mbw)(?:_|\Z)")
-_PREFIX = re.compile(r"\A(?:mpi |one sided )+")
-_OTHER = re.compile(r"\A(openshmem|upc\+\+|upc|nccl|rccl|hccl|xccl|spark|jni) ")
+_DEVICE_NAME = late_regex(r"-(?:cuda managed|cuda|rocm|openacc|sycl|managed)\b")
+_RATE = late_regex(r"_(?:bw|bibw|mbw)(?:_|\Z)")
+_PREFIX = late_regex(r"\A(?:mpi |one sided )+")
+_OTHER = late_regex(r"\A(openshmem|upc\+\+|upc|nccl|rccl|hccl|xccl|spark|jni) ")
 
 
 def benchmark_of(name: str, version: str | None = None) -> str:
@@ -242,7 +243,7 @@ HEADINGS: MappingProxyType[str, Heading] = MappingProxyType(
 _RATES = frozenset({"MB/s", "Gbit/s", "1/s"})
 _BRACKETS = str.maketrans("[]", "()")
 _BY_TEXT = {re.sub(r"\s", "", text).lower(): value for text, value in HEADINGS.items()}
-_ONE_HEADING = re.compile(
+_ONE_HEADING = late_regex(
     r"\s*(?:"
     + "|".join(re.escape(text).replace(r"\ ", r"\s?") for text in sorted(HEADINGS, key=len, reverse=True))
     # P99 Tail Lat(us): any percentile since 7.4
@@ -251,21 +252,21 @@ _ONE_HEADING = re.compile(
     re.IGNORECASE,
 )
 # osu_mbw_mr -V: "#                 1           2           4 …" under "# Uni-directional Bandwidth (MB/sec)"
-_WINDOWS = re.compile(r"^#((?:\s{1,20}[0-9]{1,9}){2,20})$")
+_WINDOWS = late_regex(r"^#((?:\s{1,20}[0-9]{1,9}){2,20})$")
 
 # OSU MPI-CUDA Bi-Directional Bandwidth Test v7.5   |   # OSU MPI Latency Test (Version 2.1)   |   #OSU … Test v5.7
 # OMB-Py MPI Bandwidth Test   |   # OSU MPI Bandwidth Test Persistent v8.0
-_TITLE = re.compile(
+_TITLE = late_regex(
     r"^#\s{0,20}(?:OSU|OMB-Py|OMB Python) (?P<name>\S.{0,120}?)(?: Test)? Test(?P<persistent> Persistent)?\s{0,20}"
     r"(?:v\.?(?P<v>[0-9]\S{0,40})|\(Version (?P<version>[^)\s]{1,40})\))?$",
     re.IGNORECASE,
 )
 # MPI Latency Test   of mpi4py's demo/osu_latency.py
-_DEMO_TITLE = re.compile(r"^#\s{0,20}MPI (?P<name>Latency|Bandwidth|Bi-Directional Bandwidth) Test$")
-_TITLE_BEGUN = re.compile(r"^#\s{0,20}(?:OSU|OMB-Py|OMB Python) (?P<name>.{0,200})$", re.IGNORECASE)
-_HEADING_BEGUN = re.compile(r"^#\s{0,20}Size\b.{0,300}$", re.IGNORECASE)
+_DEMO_TITLE = late_regex(r"^#\s{0,20}MPI (?P<name>Latency|Bandwidth|Bi-Directional Bandwidth) Test$")
+_TITLE_BEGUN = late_regex(r"^#\s{0,20}(?:OSU|OMB-Py|OMB Python) (?P<name>.{0,200})$", re.IGNORECASE)
+_HEADING_BEGUN = late_regex(r"^#\s{0,20}Size\b.{0,300}$", re.IGNORECASE)
 # # Size      Bandwidth (MiB/s)
-_SIZE_AND_MORE = re.compile(
+_SIZE_AND_MORE = late_regex(
     r"^#\s{0,20}Size(?:\s?\(B\))?\s{1,40}(?=\S.{0,120}\(\S{1,20}\)|\S{1,20}/s\b)", re.IGNORECASE
 )
 _NO_HEADING = "#0123456789"  # no heading begins with one of these
@@ -273,9 +274,9 @@ _NO_HEADING = "#0123456789"  # no heading begins with one of these
 _COUNT_ONE_DIRECTION = {
     "osu_bibw": "osu_bibw.py of mpi4py counts the bytes of one direction, OSU's osu_bibw those of both: do not compare"
 }
-_DEVICE = re.compile(r"-(CUDA|ROCM|OPENACC|SYCL|MANAGED)\b", re.IGNORECASE)
+_DEVICE = late_regex(r"-(CUDA|ROCM|OPENACC|SYCL|MANAGED)\b", re.IGNORECASE)
 
-_CONTEXT = re.compile(
+_CONTEXT = late_regex(
     r"^(?:"
     # [ pairs: 4 ] [ window size: 64 ]   |   # [ pairs: 4 ] [ window size: varied ]
     r"#?\s{0,20}\[ pairs: (?P<pairs>[0-9]{1,9}) \](?: \[ window size: (?:(?P<window>[0-9]{1,9})|varied) \])?"
@@ -289,7 +290,7 @@ _CONTEXT = re.compile(
     r")$"
 )
 # Number of Sender threads: 1   |   # Number of forked processes in sender: 2
-_CROWD = re.compile(
+_CROWD = late_regex(
     r"^#\s{0,20}Number of (?:forked )?(?:(?P<side>Sender|Receiver) threads|processes in (?P<of>sender|receiver)):"
     r"\s{0,9}(?P<count>[0-9]{1,9})$"
 )

@@ -15,6 +15,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from railyard.base.patterns import late_regex
 from railyard.base.values import one_line
 from railyard.base.wording import count_of
 from railyard.parsers import PARSERS
@@ -23,42 +24,42 @@ from railyard.parsers.lines import PREFIX_BYTES, clean_text, number, texts_of
 from railyard.parsers.output import ParsedOutput, ParseError, Remark, Table
 
 #: How a parser names a heading that no row of its form follows.
-NO_ROW = re.compile(r"^a (?:heading|title|box) without any row\b")
+NO_ROW = late_regex(r"^a (?:heading|title|box) without any row\b")
 #: A row: a number first, at least one more, and fewer words than numbers beside them ("8  1000  1.23 us").
-_NUMBER = re.compile(r"[+-]?[0-9]{1,18}(?:[.,][0-9]{1,15})?(?:[eE][+-]?[0-9]{1,3})?")
+_NUMBER = late_regex(r"[+-]?[0-9]{1,18}(?:[.,][0-9]{1,15})?(?:[eE][+-]?[0-9]{1,3})?")
 #: A row of a spreadsheet: "65536,11499.25" or "65536;11499,25".
-_SEPARATED = re.compile(r"[0-9]{1,18}[ \t]?[,;][ \t]?[0-9][0-9.,;+eE \t-]{0,300}")
-_SEPARATOR = re.compile(r"[,;]")
+_SEPARATED = late_regex(r"[0-9]{1,18}[ \t]?[,;][ \t]?[0-9][0-9.,;+eE \t-]{0,300}")
+_SEPARATOR = late_regex(r"[,;]")
 _LONGEST = 400
 _MOST_SHOWN = 60
 #: A row with figures of 400 digits is longer than any other.
 _LONGEST_LOST = 1000
 _LONGEST_ROW = 160  # characters of it that are shown
 # "65536", "64K", and "4096l" of IMB-MT; "**65536**", "<b>65536</b>" and "65,536" in a row that someone formatted
-_SIZE = re.compile(
+_SIZE = late_regex(
     r"(?:<\w{1,9}>|[*_~(\[|]{1,3})?(?P<digits>[0-9]{1,3}(?:[,'_][0-9]{3}){1,5}|[0-9]{1,18})(?P<prefix>[KkMmGg]?)(?:i?B|l)?"
     r"(?![\w.:-])\S{0,12}"
 )
 # What tells why no row was read: a word of "1  2.50  2,500,000.00", and a row as "8 & 1.20".
-_IN_THOUSANDS = re.compile(r"[0-9]{1,3}(?:[,'_][0-9]{3}){1,5}(?:\.[0-9]{1,15})?")
-_LATEX = re.compile(r"(?:\\\w{1,20}\s{0,9}){0,3}[0-9][0-9.,]{0,20}\s{0,20}&\s{0,20}[0-9][^\n]{0,200}")
+_IN_THOUSANDS = late_regex(r"[0-9]{1,3}(?:[,'_][0-9]{3}){1,5}(?:\.[0-9]{1,15})?")
+_LATEX = late_regex(r"(?:\\\w{1,20}\s{0,9}){0,3}[0-9][0-9.,]{0,20}\s{0,20}&\s{0,20}[0-9][^\n]{0,200}")
 _NO_ROW_READ = "so that no row is read (paste the output as its tool prints it)"
 _ROW_BEGINS = frozenset("0123456789<*_~([|>!-=+?#∞")
 # In place of a size: "-4194304", "0x1F", "********", "∞", or more digits than a size has.
-_NO_SIZE = re.compile(r"-[0-9]{1,400}|[0-9]{19,400}|0[xX][0-9A-Fa-f]{1,20}|[-*?#]{2,40}|[-+]?∞")
+_NO_SIZE = late_regex(r"-[0-9]{1,400}|[0-9]{19,400}|0[xX][0-9A-Fa-f]{1,20}|[-*?#]{2,40}|[-+]?∞")
 # "  5) gcc/13.2.0   11) cuda/12.4" of `module list`, whose first number is no size
-_LISTED = re.compile(r"[0-9]{1,4}\)[ \t]{1,20}[A-Za-z]")
+_LISTED = late_regex(r"[0-9]{1,4}\)[ \t]{1,20}[A-Za-z]")
 #: Tools that print figures without a heading while they run.
 _PRINT_PROGRESS = frozenset({"hpl", "hpcc"})
 # What someone wrote in front of a row, a word of its own.
-_MARK = re.compile(r"[^\w\s#]{1,8}")
+_MARK = late_regex(r"[^\w\s#]{1,8}")
 # What is in place of a figure: "-", "N/A", "******". Any other has a digit, and is no time of day.
-_NO_FIGURE = re.compile(
+_NO_FIGURE = late_regex(
     r"[-*?.#~x_\u2013\u2014]{1,40}|n\.?/?a\.?|none|null|err(?:or)?|slow|bad|failed|fail|missing|overflow|unknown",
     re.IGNORECASE,
 )
-_HAS_DIGIT = re.compile(r"(?=.*[0-9])[^:@=]*")
-_CHECKED = re.compile(r"pass(?:ed)?|fail(?:ed)?|skipped", re.IGNORECASE)
+_HAS_DIGIT = late_regex(r"(?=.*[0-9])[^:@=]*")
+_CHECKED = late_regex(r"pass(?:ed)?|fail(?:ed)?|skipped", re.IGNORECASE)
 #: Tools whose rows are below a heading: what is above the first one is none of them.
 _WITH_HEADING = frozenset({"osu", "imb", "perftest", "nccl"})
 _SHOWN = 160  # characters of it
@@ -68,19 +69,19 @@ _COMMENT_MARK = r"(?:[ \t]{0,40}(?:[#%;!]|//|--|/\*|<!--|[Rr][Ee][Mm](?=[ \t])))
 # It begins at a newline, so that most texts cost one pass. The tools' own headings may have
 # such a figure, as "# Avg bus bandwidth    : 12.5" of NCCL's tests and "#bytes #iterations … 99.9% percentile" have.
 _OWN = r"(?!Avg bus bandwidth |nccl-tests version |Intel\(R\) MPI Benchmarks |bytes #iterations )"
-_CANDIDATE = re.compile(rf"\n{_COMMENT_MARK}{_OWN}(?=[^\n]{{0,{_LONGEST}}}[ \t=|(:][0-9]{{1,15}}\.[0-9])[\w\[|(]")
+_CANDIDATE = late_regex(rf"\n{_COMMENT_MARK}{_OWN}(?=[^\n]{{0,{_LONGEST}}}[ \t=|(:][0-9]{{1,15}}\.[0-9])[\w\[|(]")
 # Whole numbers only, which ranks of groups in IMB's heads are, too.
-_WHOLE_NUMBERS = re.compile(
+_WHOLE_NUMBERS = late_regex(
     rf"\n{_COMMENT_MARK}(?P<row>[0-9]{{1,15}}(?:[ \t]{{1,40}}[0-9]{{1,15}}){{1,30}})[ \t]{{0,40}}(?=\n|\Z)"
 )
-_BEFORE_ROW = re.compile(_COMMENT_MARK)
+_BEFORE_ROW = late_regex(_COMMENT_MARK)
 # What closes the comment, or a note behind the row: "# 1048576  2884.24  # slow"
-_AFTER_ROW = re.compile(r"[ \t]{1,40}(?:(?:\*/|-->)[ \t]{0,40}|(?:#|//).{0,200})\Z")
+_AFTER_ROW = late_regex(r"[ \t]{1,40}(?:(?:\*/|-->)[ \t]{0,40}|(?:#|//).{0,200})\Z")
 # 4096   11.25   1.7e+02   64k, =10 and 0.00s of fabtests   4096l of IMB-MT
-_FIGURE = re.compile(
+_FIGURE = late_regex(
     r"=?[0-9]{1,24}(?P<decimals>\.[0-9]{1,24})?(?:e[+-]?[0-9]{1,3})?(?:[kmgtsbl](?![a-z]))?", re.IGNORECASE
 )
-_CHECK_WORD = re.compile(r"\b(?:pass(?:ed)?|fail(?:ed)?|skipped)\b", re.IGNORECASE)
+_CHECK_WORD = late_regex(r"\b(?:pass(?:ed)?|fail(?:ed)?|skipped)\b", re.IGNORECASE)
 
 
 def unread_rows(parsed: ParsedOutput) -> str | None:

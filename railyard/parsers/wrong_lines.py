@@ -25,6 +25,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from railyard.base.patterns import late_regex
 from railyard.base.wording import count_of, message_size
 from railyard.parsers import failure_lines
 from railyard.parsers.lines import LONGEST_NOTE, PREFIX_BYTES, clean_text, decimals, is_failure, number, texts_of
@@ -34,7 +35,7 @@ from railyard.parsers.unread_rows import NO_ROW, without_commented_rows, without
 _ALIGNED, _TEARABLE = frozenset({"osu", "imb"}), frozenset({"osu", "imb", "perftest"})
 _LEAST_ROWS = 5  # of a table whose places say something
 _MOST_TORN = 4  # at most one of so many rows: in a table that was pasted without its blanks, no place is the same
-_WORD, _BLANKS = re.compile(r"\S+"), re.compile(r"\s+")
+_WORD, _BLANKS = late_regex(r"\S+"), late_regex(r"\s+")
 _LONGEST = 400
 #: No rate, time or count of a benchmark is beyond these, in any unit.
 _LARGEST, _SMALLEST = 1e26, 1e-30
@@ -43,27 +44,27 @@ _LARGEST_PRINTED = 2**63
 #: Units of what is measured: never below 0, and never beyond these. Residuals and constants of a machine have none.
 _MEASURED = frozenset({"MB/s", "us", "1/s", "B", "Gflop/s", "Gbit/s", "s", "%", "Mop/s", "GUP/s"})
 #: The end of a figure beyond these. To look for it in the whole text first takes most outputs no time.
-_FAR_EXPONENT = re.compile(r"[0-9]\.?[eE][+-]?(?:[3-9][0-9]|[0-9]{3,4})(?![\w.])")
+_FAR_EXPONENT = late_regex(r"[0-9]\.?[eE][+-]?(?:[3-9][0-9]|[0-9]{3,4})(?![\w.])")
 #: "Time in seconds =  1e308", "latency  =  -1.5 us": a figure behind the name of what is measured.
-_NAMED = re.compile(
+_NAMED = late_regex(
     r"(?=[^=:]{0,80}(?:time|seconds|latency|bandwidth|bw|rate|flops?|op/s|total)\b)[^=:]{2,80}[=:]\s{0,40}"
     r"(?P<figure>\S{1,400})(?:\s{1,40}[A-Za-z/%]{1,20})?\s{0,40}",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(
+_NUMBER = late_regex(
     r"(?<![^\s=:|,(])(?P<number>[+-]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?(?:[eE][+-]?[0-9]{1,4})?|inf|infinity|nan))"
     r"(?=[\s|,)%]|\Z)",
     re.IGNORECASE,
 )
 # A word of its own, also behind "name=" and in a box: "4194304  nan", "HPL_Tflops=nan", "| 15.3 | -inf |"
-_NOT_FINITE = re.compile(r"(?:\A|[\s=:|])[+-]?(?:nan|inf|infinity)(?=\Z|[\s|,])", re.IGNORECASE)
+_NOT_FINITE = late_regex(r"(?:\A|[\s=:|])[+-]?(?:nan|inf|infinity)(?=\Z|[\s|,])", re.IGNORECASE)
 _LONGEST = 1000  # no row of a tool is longer
 # "  1048576   1   47,78": whole numbers, then at least one with a comma as decimal point, and nothing else
-_COMMA_ROW = re.compile(
+_COMMA_ROW = late_regex(
     r"\A\s{0,40}[0-9]{1,18}(?:\s{1,40}[0-9]{1,18}){0,3}(?:\s{1,40}[0-9]{1,15},[0-9]{1,6})+\s{0,40}\Z"
 )
 # "Mop/s total  =  1234,56"   |   "Minimum latency: 1,312 usec": a list ("CUDA_VISIBLE_DEVICES=0,1") measures nothing
-_COMMA_VALUE = re.compile(
+_COMMA_VALUE = late_regex(
     r"\A(?=[^=:]{0,80}(?:time|seconds|latency|bandwidth|rate|flops?|op/s)\b)[^=:]{2,80}[=:]\s{0,40}"
     r"[0-9]{1,15},[0-9]{1,9}(?:e[+-]?[0-9]{1,3})?(?=\Z|\s)",
     re.IGNORECASE,
@@ -74,54 +75,54 @@ _TOOLS = frozenset({"osu", "imb", "perftest", "fabtests"})
 MIXED = "lines of two outputs are mixed; give each a file of its own"
 _LONGEST_ROW = 400  # no row of these tools is longer
 # "# Size      Bandwidth (MB/s)"   |   "#bytes #repetitions …"   |   "bytes   #sent …"
-_HEADING = re.compile(r"\s*#?\s*(?:size|bytes)\b", re.IGNORECASE)
+_HEADING = late_regex(r"\s*#?\s*(?:size|bytes)\b", re.IGNORECASE)
 # 4096   4096l of IMB-MT   64k and 1.5k of fabtests
-_SIZE = re.compile(r"(?P<number>[0-9]{1,15}(?:\.[0-9]{1,3}(?=[kmg]))?)(?P<prefix>[kmg]?)l?")
+_SIZE = late_regex(r"(?P<number>[0-9]{1,15}(?:\.[0-9]{1,3}(?=[kmg]))?)(?P<prefix>[kmg]?)l?")
 # 0.00s and =10k of fabtests, and the marks of a validation
-_OTHER_WORD = re.compile(r"=?[0-9.]{1,20}[kmgtbs]|=[0-9]{1,15}|pass(?:ed)?|fail(?:ed)?|skipped", re.IGNORECASE)
-_FAILED = re.compile(r"\bfail(?:ed)?$", re.IGNORECASE)
+_OTHER_WORD = late_regex(r"=?[0-9.]{1,20}[kmgtbs]|=[0-9]{1,15}|pass(?:ed)?|fail(?:ed)?|skipped", re.IGNORECASE)
+_FAILED = late_regex(r"\bfail(?:ed)?$", re.IGNORECASE)
 #: The first and the last line of a run, or of a part of it. perftest's own end is a rule, so its heading is taken.
 _RUNS = {
     "clusterkit": (
-        re.compile(r"^[ \t]{0,40}Minimum (?:bandwidth|latency):", re.MULTILINE),
-        re.compile(r"^[ \t]{0,40}Average (?:bandwidth|latency):", re.MULTILINE),
+        late_regex(r"^[ \t]{0,40}Minimum (?:bandwidth|latency):", re.MULTILINE),
+        late_regex(r"^[ \t]{0,40}Average (?:bandwidth|latency):", re.MULTILINE),
     ),
-    "hpl": (re.compile(r"^\s*HPLinpack [0-9]", re.MULTILINE), re.compile(r"^\s*End of Tests\.", re.MULTILINE)),
+    "hpl": (late_regex(r"^\s*HPLinpack [0-9]", re.MULTILINE), late_regex(r"^\s*End of Tests\.", re.MULTILINE)),
     "milc": (
-        re.compile(r"^MIMD version [0-9]", re.MULTILINE),
-        re.compile(r"^exit: ", re.MULTILINE),
+        late_regex(r"^MIMD version [0-9]", re.MULTILINE),
+        late_regex(r"^exit: ", re.MULTILINE),
     ),
     "perftest": (
-        re.compile(r"^[ \t]{1,60}[A-Z][\w -]{2,60} Test[ \t]{0,9}$", re.MULTILINE),
-        re.compile(r"^[ \t]{0,9}#bytes[ \t]", re.MULTILINE),
+        late_regex(r"^[ \t]{1,60}[A-Z][\w -]{2,60} Test[ \t]{0,9}$", re.MULTILINE),
+        late_regex(r"^[ \t]{0,9}#bytes[ \t]", re.MULTILINE),
     ),
 }
 #: A row with what rises (of each "domain" by itself) and the figure; the beginning of a run.
 _SERIES = {
     "wrf": (
-        re.compile(
+        late_regex(
             r"Timing for main.{0,40}: time (?P<place>\S{1,60}) on domain {1,12}(?P<domain>[0-9]{1,8}):"
             r" {0,20}(?P<figure>\S{1,20})",
             re.MULTILINE,
         ),
-        re.compile(r"starting wrf task|Ntasks in X|SUCCESS COMPLETE WRF"),
+        late_regex(r"starting wrf task|Ntasks in X|SUCCESS COMPLETE WRF"),
     ),
     "netpipe": (
-        re.compile(
+        late_regex(
             r"^ {0,9}(?P<place>[0-9]{1,6}): {1,20}[0-9]{1,15}(?P<domain> bytes) {1,20}(?P<figure>.{0,80})$",
             re.MULTILINE,
         ),
-        re.compile(r"^Now starting the main loop|^Start testing with", re.MULTILINE),
+        late_regex(r"^Now starting the main loop|^Start testing with", re.MULTILINE),
     ),
 }
 #: What perftest prints in this order: titles, settings, heading, rows, rule.
-_PERFTEST_PART = re.compile(
+_PERFTEST_PART = late_regex(
     r"^[ \t]{0,60}(?:(?P<title>[A-Z][\w -]{2,60} Test[ \t]{0,9}$)|(?P<heading>#bytes[ \t])"
     r"|(?P<rule>-{20,200}[ \t]{0,9}$)|[^:\n]{0,30}(?:: (?:ON|OFF)[ \t]{1,9})?(?P<device>\bDevice[ \t]{1,12}: )"
     r"|(?P<row>[0-9]{1,15})[ \t]{1,20}[0-9]{1,15}(?:[ \t]{1,30}[0-9]{1,15}\.[0-9]{2,6}){1,12}[ \t]{0,9}$)",
     re.MULTILINE,
 )
-_ADDRESS = re.compile(r"\b(?P<side>local|remote) address: (?P<address>LID .{0,40}PSN 0x[0-9a-f]{1,8})")
+_ADDRESS = late_regex(r"\b(?P<side>local|remote) address: (?P<address>LID .{0,40}PSN 0x[0-9a-f]{1,8})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from railyard.benchmarks.gpu_collectives import COLLECTIVES
 from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric, Tool
-from railyard.parsers.nccl_words import FACTORS
 from railyard.parsers.output import Cell, Table
 
 
@@ -69,6 +67,8 @@ PARTS: Mapping[str, Part] = MappingProxyType(
 )
 #: Those with checks. A system needs references only for these.
 CHECKED = ("all_reduce", "all_gather", "reduce_scatter", "alltoall", "broadcast", "sendrecv")
+#: The other programs, as they print their names without ``_perf``: stored outputs of them are judged.
+UNCHECKED = ("all_reduce_bias", "alltoallv", "gather", "scatter", "reduce", "hypercube")
 
 
 def part_of(key: str) -> Part:
@@ -78,6 +78,8 @@ def part_of(key: str) -> Part:
 
 def collective_of(key: str) -> str | None:
     """Return the collective of a benchmark's key; None for a program with another one (alltoallv)."""
+    from railyard.benchmarks.gpu_collectives import COLLECTIVES  # no other tool needs how much a collective carries
+
     name = key.split("/")[1].removesuffix("_perf")
     return name if name in COLLECTIVES else None
 
@@ -90,15 +92,14 @@ _BUSBW = (Metric(BANDWIDTH, ("busbw", "busbw_in_place"), "MB/s", "stream", "high
 ENTRIES = (
     *(
         Benchmark(
-            f"nccl/{program}",
+            f"nccl/{program}_perf",
             _BUSBW,
             of_link=False,
             assessed="gpus",
             reported="bus bandwidth is what a ring would carry: how much of it the NICs and NVLink of a node carry "
             "depends on the algorithm",
         )
-        for program in FACTORS
-        if program.removesuffix("_perf") not in CHECKED
+        for program in UNCHECKED
     ),
     *(
         Benchmark(

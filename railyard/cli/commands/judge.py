@@ -351,12 +351,13 @@ def _parse(file: str, text: str, in_turn: bool, tool: str | None) -> "ParsedOutp
     from railyard.parsers.detect import parse
     from railyard.parsers.output import ParsedOutput, ParseError, Remark
     from railyard.parsers.wrong_lines import with_wrong_lines
-    from railyard.verdict.hints.first_cause import first_cause
 
     try:
         parsed = rail_parts.parse(text, partial(parse, tool=tool), worst=in_turn)
         return with_wrong_lines(parsed, with_own_signs(text))
     except ParseError as error:
+        from railyard.verdict.hints.first_cause import first_cause
+
         cause = first_cause(None, (with_own_signs(text),))
         if cause is not None:
             return ParsedOutput(failures=(Remark(cause.line, cause.quoted),))

@@ -19,6 +19,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from railyard.base.patterns import late_regex
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.lines import is_failure, own_text
 from railyard.parsers.output import ParsedOutput, ParseError, Remark
@@ -57,25 +58,24 @@ _PATTERNS = {
     "rdma link": rf"{_LINK}|{_WITHIN}[0-9]{{1,5}}/[0-9]{{1,5}}: [^\s/]{{1,100}}/[0-9]",
     "rdma statistic": _LINK,
 }
-_SIGNS = {tool: re.compile(pattern, re.MULTILINE) for tool, pattern in _PATTERNS.items()}
 #: In characters: no tool with one item per line prints a longer line. A longer one is foreign, and no pattern sees it.
 LONGEST = 2000
-_BEGIN = re.compile(r"\[\s*[{\]]|\{\s*[\"}]")
+_BEGIN = late_regex(r"\[\s*[{\]]|\{\s*[\"}]")
 _DECODER = json.JSONDecoder(parse_float=str, parse_constant=str, parse_int=str)
 _LONGEST_SHOWN = 200  # characters of a row that is not read
-_COLOUR = re.compile(r"\x1b\[[0-9;]{0,12}[mK]")
+_COLOUR = late_regex(r"\x1b\[[0-9;]{0,12}[mK]")
 # Between words. Some tools print a tab there, and where a paste has one for each blank, their patterns expect blanks.
-_TABS = re.compile(r"(?<=\S) *\t[ \t]*")
+_TABS = late_regex(r"(?<=\S) *\t[ \t]*")
 # a mail's quotation
-_QUOTED = re.compile(r"^> ?", re.MULTILINE)
+_QUOTED = late_regex(r"^> ?", re.MULTILINE)
 # ibpanic: [1400444] main: stat of IB device 'mlx5_8' failed: No such file or directory
 # perfquery: iberror: failed: can't resolve destination port   |   Fatal error:  No devices   |   -E- Failed to open
-_FAILED = re.compile(
+_FAILED = late_regex(
     r"\bib(?:panic|warn|error): |^Fatal error: |^\s*-E- |^Error: |\b[Ff]ailed\b|^No IB devices found|wasn't found"
     r"|Permission denied|Operation not permitted|No such (?:file|device)|unsupported|not supported|[Tt]imed out"
 )
 # Every line that _FAILED matches has one of these, and a search for them begins at few letters.
-_FAILED_ROOT = re.compile(
+_FAILED_ROOT = late_regex(
     "ibpanic|ibwarn|iberror|rror:|-E- |ailed|No IB|wasn't|Permission|not permitted|No such|upported|imed out"
 )
 _LONGEST = 60_000  # characters: nobody copies more out of a terminal
@@ -179,9 +179,10 @@ def finish(
 
 def first_joined(tool: str, lines: list[str]) -> int:
     """Return the number of the first line of a tool's output that is two of its lines; 0 if there is none."""
-    sign = _SIGNS.get(tool)
-    if sign is None:
+    pattern = _PATTERNS.get(tool)
+    if pattern is None:
         return 0
+    sign = re.compile(pattern, re.MULTILINE)
     return next((number for number, line in enumerate(lines, start=1) if sign.search(line[:2000])), 0)
 
 

@@ -23,6 +23,7 @@ from itertools import count, pairwise
 from types import MappingProxyType
 
 from railyard.base.bounds import IMPOSSIBLE_FACTOR
+from railyard.base.patterns import late_regex
 from railyard.benchmarks import moved_bytes
 from railyard.benchmarks.model import Benchmark
 from railyard.benchmarks.table import micro
@@ -397,13 +398,13 @@ def _ports(ports: tuple[PortState, ...], link: Link) -> Iterator[Likeness]:
 Path = tuple[tuple[int, int], ...]
 
 # words of a shell where a command may begin
-_WORDS = re.compile(
+_WORDS = late_regex(
     r"(?P<csh>^\s{0,80}(?P<other>else )?if\s?\(.{0,300}\)\s{1,9}then\s{0,9}$)"
     r"|(?:^|;|&&|\|\||[$%>]\s|\b(?:then|else|do)\s)\s{0,80}(?P<word>then|elif|else|fi|endif|esac)(?![\w.=/:-])"
     r"|(?P<case>\bcase\s.{1,200}\sin\b)|(?P<next>;;)"
 )
-_ANY_ELSE = re.compile(r"^\s{0,80}\(?\*\)")
-_TESTED = re.compile(r"(?:^|[$%>;]\s?)\s{0,80}(?:\[\[? |test |\(\( ).{1,300}?(?:&&|\|\|)")
+_ANY_ELSE = late_regex(r"^\s{0,80}\(?\*\)")
+_TESTED = late_regex(r"(?:^|[$%>;]\s?)\s{0,80}(?:\[\[? |test |\(\( ).{1,300}?(?:&&|\|\|)")
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from railyard.base.patterns import late_regex
 from railyard.base.values import one_line
 from railyard.benchmarks.metrics import curves, key_of
 from railyard.benchmarks.moved_bytes import pairs_of
@@ -69,7 +70,7 @@ BEFORE_SETTING = (
 )
 ENDS_VALUE = r"""(?![\w;,.:])[^\n]{0,1500}$"""
 #: What may have started a run: a launcher, a benchmark, or a script.
-_MAY_RUN = re.compile(r"run\b|exec|\bosu_|\bIMB-|_perftest|\bib_|\bfi_|\./|\bsh\b|^\s{0,9}[0-9]")
+_MAY_RUN = late_regex(r"run\b|exec|\bosu_|\bIMB-|_perftest|\bib_|\bfi_|\./|\bsh\b|^\s{0,9}[0-9]")
 
 
 def removal(variable: str) -> str:

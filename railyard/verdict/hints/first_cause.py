@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from railyard.base.values import one_line
 from railyard.parsers.failure_lines import LAUNCHER_BUG, NO_TURN, STEPD, STOPPED
 from railyard.parsers.unread_rows import NO_ROW
-from railyard.stacks.model import STACKS
 from railyard.verdict.rule_model import OutputLine
 from railyard.verdict.wording.run_rules import failed_on
 
@@ -370,6 +369,8 @@ def first_cause(stack: str | None, texts: Iterable[str]) -> FirstCause | None:
 
     ``stack`` None, or a name of which nothing is known: the messages of all libraries are looked for.
     """
+    from railyard.stacks.model import STACKS  # only a failure needs the table of stacks
+
     heads = [text[:LOOKED_THROUGH] for text in texts]
     known = None if stack is None else STACKS.get(stack)
     printed = LIBRARIES if known is None else known.errors_of

@@ -17,7 +17,6 @@ from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name
 from railyard.hardware.day_one import UNNAMED
 from railyard.hardware.limits import Limit
-from railyard.hardware.optics import report_of
 from railyard.parsers.decorations import with_own_signs
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.output import Caution, ParsedOutput, Table, validation_of
@@ -30,7 +29,6 @@ from railyard.verdict import wording as verdict_words
 from railyard.verdict.day_one import facts_of
 from railyard.verdict.hints.causes import ONE_NODE, ONE_NODE_RATE, Likeness, causes_beside, likenesses
 from railyard.verdict.hints.fallback import faster_than_asked, judged_fallbacks, words_of_fallback
-from railyard.verdict.hints.first_cause import first_cause, own_words_first
 from railyard.verdict.inputs import Read, Run, Target, contradictions, metric_inputs, read_of
 from railyard.verdict.own_fault import own_fault
 from railyard.verdict.reference_rule import reference, reference_where_measured, worst_ratio
@@ -187,6 +185,8 @@ def failures_of(parsed: ParsedOutput, stack: str, text: str) -> tuple[OutputLine
     found = tuple(OutputLine(failure.line, failure.text) for failure in parsed.failures)
     if not found:
         return ()
+    from railyard.verdict.hints.first_cause import first_cause, own_words_first
+
     cause = first_cause(None if stack == ANY_STACK else stack, (text,))
     if cause is None:
         return own_words_first(found)
@@ -237,6 +237,8 @@ def _of_the_fabric(parsed: ParsedOutput, target: Target) -> str | None:
 
 def _of_module(port: PortState) -> Judgement:
     """Return the judgement of a cable or module (ethtool -m, mlxlink -m) by its own thresholds; nothing else counts."""
+    from railyard.hardware.optics import report_of
+
     report = report_of(port.module)
     lines = (port.line,)
     if not report.findings and not report.inside:

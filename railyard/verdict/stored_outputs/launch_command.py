@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from pathlib import PurePosixPath
 
+from railyard.base.patterns import late_regex
 from railyard.benchmarks.model import Tool
 from railyard.verdict.wording import stored_outputs
 
@@ -161,27 +162,27 @@ _MPIRUN = (
     *("mpiexec.openmpi", "mpiexec.mpich", "mpirun_rsh", "aprun"),
 )
 _JSRUN = "jsrun"
-_LAUNCHER = re.compile("|".join(map(re.escape, (*_SLURM, *_MPIRUN, _JSRUN))))
+_LAUNCHER = late_regex("|".join(map(re.escape, (*_SLURM, *_MPIRUN, _JSRUN))))
 #: The program of a benchmark: the options after it are its own.
-_BENCHMARK = re.compile(r"(?:osu_|IMB-|NP[a-z]|network_test)\w*\Z")
-_ENDS_COMMAND = re.compile(r"\s(?:&&|\|\|?|;|&|\d?>{1,2}&?\d?)(?:\s|$)|;\s")
+_BENCHMARK = late_regex(r"(?:osu_|IMB-|NP[a-z]|network_test)\w*\Z")
+_ENDS_COMMAND = late_regex(r"\s(?:&&|\|\|?|;|&|\d?>{1,2}&?\d?)(?:\s|$)|;\s")
 _HOSTS = ("-H", "-host", "--host", "-hosts", "--hosts")
 _HOST_FILES = (
     *("-hostfile", "--hostfile", "-f", "-machinefile", "--machinefile", "-default-hostfile", "--default-hostfile"),
 )
 _RANKS = ("-n", "-np", "--np", "--n", "-c")
 _PER_NODE = ("-ppn", "--ppn", "-perhost", "--perhost", "-npernode", "--npernode", "-N")
-_PER_OBJECT = re.compile(r"ppr:(?P<ranks>[0-9]{1,6}):(?P<object>\w{1,20})")
-_ON_NEXT_NODE = re.compile(r"(?:--?bynode|--?pernode|--?spread|--?rr|--?map-by (?:node|scatter|spread)\b)")
-_SPREADS = re.compile(r"\A(?:--?bynode|--?map-by|--?rr|--?pernode|--?spread|--?rankfile|-rf)\Z")
-_HOST = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]{0,80})(?::(?P<slots>[0-9]{1,6}|\*))?\Z")
+_PER_OBJECT = late_regex(r"ppr:(?P<ranks>[0-9]{1,6}):(?P<object>\w{1,20})")
+_ON_NEXT_NODE = late_regex(r"(?:--?bynode|--?pernode|--?spread|--?rr|--?map-by (?:node|scatter|spread)\b)")
+_SPREADS = late_regex(r"\A(?:--?bynode|--?map-by|--?rr|--?pernode|--?spread|--?rankfile|-rf)\Z")
+_HOST = late_regex(r"(?P<name>[A-Za-z0-9][\w.-]{0,80})(?::(?P<slots>[0-9]{1,6}|\*))?\Z")
 
-_LOOPBACK = re.compile(
+_LOOPBACK = late_regex(
     r"(?:localhost|localhost\.localdomain|ip6-localhost|127(?:\.[0-9]{1,3}){3}|(?:::ffff:127\S+|::1))\Z"
 )
-_OWN_NAME = re.compile(r"(?:\$\(hostname(?:\s-[sfi])?\)|`hostname(?:\s-[sfi])?`|\$\{?HOSTNAME\}?)\Z")
+_OWN_NAME = late_regex(r"(?:\$\(hostname(?:\s-[sfi])?\)|`hostname(?:\s-[sfi])?`|\$\{?HOSTNAME\}?)\Z")
 #: "[user@node1 ~]$ ", "user@node1:~$ ", "node1$ ", "node1:~ # "
-_PROMPT = re.compile(r"\s{0,9}(?:\([\w.-]{1,40}\) )?(?:\[?[\w.-]{1,40}@)(?P<host>[\w-]{1,80}(?:\.[\w.-]{1,80})?)[ :\]]")
+_PROMPT = late_regex(r"\s{0,9}(?:\([\w.-]{1,40}\) )?(?:\[?[\w.-]{1,40}@)(?P<host>[\w-]{1,80}(?:\.[\w.-]{1,80})?)[ :\]]")
 #: Commands that start a client on another host than the one whose shell reads the line.
 _ELSEWHERE = ("ssh", "rsh", "pdsh", "clush", "ansible", "kubectl", "oc", "docker", "podman", *_SLURM, *_MPIRUN)
 #: Options whose value is an address of the client's own, or no host at all.

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 from itertools import chain
 
+from railyard.base.patterns import late_regex
 from railyard.base.values import one_line
 from railyard.benchmarks.model import Tool
 from railyard.benchmarks.table import micro
@@ -195,19 +196,20 @@ NODE_COUNTS: tuple[NodeCount, ...] = (
         "what job scripts and epilogues print",
     ),
 )
-#: Each line that a pattern above matches has one of these; searched for first, since that costs less.
+#: Each line that a pattern above matches has one of these, or begins with a rank ("0: node1"); searched for first,
+#: since that costs less.
 ROOTS_OF_SETTINGS = ("PROVIDER", "FABRICS", "UCX_TLS", "btl")
 ROOTS = (
-    *("bound", "MPI startup()", "cpu-bind", ": ", " on ", "rank ", "Data for node", "rovider", *ROOTS_OF_SETTINGS),
+    *("bound", "MPI startup()", "cpu-bind", " on ", "rank ", "Data for node", "rovider", *ROOTS_OF_SETTINGS),
     *("cfg", "SLURM_", "#SBATCH", "#PBS", "#BSUB", "qsub", "bsub", "NODES=", "NHOSTS=", "LSB_", "NumNodes", "odes"),
 )
 
 
 #: A heterogeneous job of Slurm: each of its parts has a number of nodes.
 _OF_PARTS = ("hetjob", "packjob", "SLURM_HET_SIZE", "_HET_GROUP_", "_PACK_GROUP_")
-_NEXT_COMMAND = re.compile(r";(?:\s|$)|&&")
+_NEXT_COMMAND = late_regex(r";(?:\s|$)|&&")
 #: Behind a command; in "vn1:~ # export UCX_TLS=rc" it is the prompt of root.
-_COMMENT = re.compile(r"(?<=\w)\s{1,9}#\s.*")
+_COMMENT = late_regex(r"(?<=\w)\s{1,9}#\s.*")
 _QUOTED = 100  # characters of a line in a sentence
 
 
@@ -312,7 +314,9 @@ def _worded_lines(text: str) -> tuple[tuple[int, str], ...]:
 @lru_cache(maxsize=1)
 def _lines(text: str) -> tuple[tuple[int, str], ...]:
     return tuple(
-        (number, line[:LONGEST_NOTE]) for number, line in _worded_lines(text) if any(root in line for root in ROOTS)
+        (number, line[:LONGEST_NOTE])
+        for number, line in _worded_lines(text)
+        if any(root in line for root in ROOTS) or (": " in line and line.lstrip()[:1].isdigit())
     )
 
 

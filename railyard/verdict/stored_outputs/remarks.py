@@ -4,10 +4,10 @@ Messages that came late or not at all, behind a figure that looks good: a typica
 """
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from railyard.base.bounds import LATE_MEAN, RESENT_SHARE, SHORT_END_SHARE, WEAK_END_SHARE
+from railyard.base.patterns import late_regex
 from railyard.benchmarks import moved_bytes
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark
 from railyard.benchmarks.table import micro
@@ -26,7 +26,7 @@ from railyard.verdict.stored_outputs.rail_bounds import as_board_of_four, idle_r
 from railyard.verdict.wording import weak_figures as words
 
 #: perftest's "99% percentile", OSU's "P99 Tail Lat(us)", sockperf's "percentile 99.000".
-_PERCENTILE = re.compile(r"(?:time_p|latency_|p)(?P<rank>99(?:\.?9)?)(?:_tail_lat)?")
+_PERCENTILE = late_regex(r"(?:time_p|latency_|p)(?P<rank>99(?:\.?9)?)(?:_tail_lat)?")
 #: The columns of IMB and of OSU (``-f``) for the mean of the ranks' times and for the longest.
 _MEAN_AND_MOST = (("time_avg", "time_max"), ("avg", "max"))
 #: The longest time of a rank is at most 2.0 times the mean in the 848 rows of genuine outputs that have both.

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from railyard.base.errors import RailyardError, did_you_mean
+from railyard.base.patterns import late_regex
 from railyard.base.wording import either
 from railyard.hardware.day_one import UNNAMED
-from railyard.hardware.gpu_nodes import GPU_LINKS, XGMI_GPUS
 from railyard.hardware.limits import LinkAlone, link_alone
 from railyard.hardware.links import LINKS, SLOTS, Link, links_meant, why_no_link
 from railyard.parsers.output import Table
@@ -18,14 +18,12 @@ from railyard.verdict.wording import stored_outputs as words
 ANY_STACK = "any stack"
 #: What connects the GPUs of one node, as a person may write it: nvlink-4, NVLink4, xgmi-mi300x, pcie4-x16,
 #: pcie-gen4-x16.
-_GPU_LINK = re.compile(
+_GPU_LINK = late_regex(
     r"nvlink[-_ ]?(?P<nvlink>[1-5])|xgmi[-_ ]?(?P<xgmi>[a-z0-9]{0,16})"
     r"|pcie[-_ ]?(?:gen)?(?P<slot>[0-9])[-_ ]?x(?P<lanes>[0-9]{1,2})"
 )
 #: Boards of four GPUs share out a GPU's links to the three others; boards of eight have switches, from NVLink 3 on.
 _FEWEST_LINKS = 4
-#: GPUs on boards of eight with a link between any two. Pairs of GCDs of an MI250X have one, two or four links.
-_EQUAL_XGMI = tuple(gpu for gpu in XGMI_GPUS if GPU_LINKS[f"xgmi-{gpu}"].pair_links == 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +69,7 @@ def of_link(link: str, slot: str | None = None, rails: int = 1, mtu: int | None 
 
 def _of_gpus(name: str, found: re.Match[str], is_alone: bool) -> Target:
     """Return what connects the GPUs of one node, and no network. A board of four has the fewest links between two."""
+    from railyard.hardware.gpu_nodes import GPU_LINKS, XGMI_GPUS
     from railyard.site.systems.parts import Gpus
 
     if not is_alone:
@@ -80,8 +79,10 @@ def _of_gpus(name: str, found: re.Match[str], is_alone: bool) -> Target:
         hint = did_you_mean(slot, SLOTS)
         raise RailyardError(f'--link: found "{name}", expected a slot of docs/reference/rates.md; {hint}')
     xgmi = found["xgmi"]
-    if xgmi is not None and xgmi not in _EQUAL_XGMI:
-        names = either([f"xgmi-{gpu}" for gpu in _EQUAL_XGMI])
+    # boards of eight with a link between any two GPUs; pairs of GCDs of an MI250X have one, two or four links
+    equal = [gpu for gpu in XGMI_GPUS if GPU_LINKS[f"xgmi-{gpu}"].pair_links == 1]
+    if xgmi is not None and xgmi not in equal:
+        names = either([f"xgmi-{gpu}" for gpu in equal])
         if xgmi in XGMI_GPUS:
             raise RailyardError(
                 f'--link: found "{name}", expected {names}; two of its GPUs have one, two or four links'

@@ -1,10 +1,10 @@
 """Why no figure of a stored table is judged by a link: another network, one host, or another kind of run."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from railyard.base.patterns import late_regex
 from railyard.benchmarks.table import micro
 from railyard.parsers.output import REPORTS, ParsedOutput, Table
 from railyard.verdict.inputs import Target
@@ -20,7 +20,7 @@ _FEW_ROUND_TRIPS = 100
 _SHORT_CALL = 4096
 
 
-_LINK_TYPE = re.compile(r"\bLink type\s*:\s*(\w+)")
+_LINK_TYPE = late_regex(r"\bLink type\s*:\s*(\w+)")
 
 #: The kind of link that perftest prints as "Link type" (ibv_port_attr.link_layer), by the family of a link. A card of
 #: Omni-Path says IB, too. Slingshot is left out: its first generation has Ethernet cards of another maker.
@@ -57,41 +57,41 @@ _FAMILIES = {*_LINK_TYPES, "slingshot", "efa"}
 
 #: "[  5] local 10.0.0.1 port 40005 connected to 10.0.0.2 port 5201"; iperf2 says "connected with".
 #: Source: esnet/iperf, src/iperf_locale.c (report_connected).
-_SOCKETS = re.compile(
+_SOCKETS = late_regex(
     r"\blocal (?P<local>[\w.:%]{2,60}) port \d+ connected (?:to|with) (?P<remote>[\w.:%]{2,60}) port \d"
 )
 
 #: " local address: LID 0x01 QPN 0x0127 …", and under it " GID: 00:…" if there is one; each byte is decimal.
 #: Source: linux-rdma/perftest, src/perftest_communication.c, ctx_print_pingpong_data.
-_PORT = re.compile(r"\b(?P<end>local|remote) address: LID (?P<lid>(?:0x)?[0-9a-f]{1,8})\b")
+_PORT = late_regex(r"\b(?P<end>local|remote) address: LID (?P<lid>(?:0x)?[0-9a-f]{1,8})\b")
 
-_GID = re.compile(r"\bGID: (?P<gid>[0-9a-f]{2,3}(?::[0-9a-f]{2,3}){15})\b")
+_GID = late_regex(r"\bGID: (?P<gid>[0-9a-f]{2,3}(?::[0-9a-f]{2,3}){15})\b")
 
 #: "local_host": "10.0.0.1", "local_port": 40005, "remote_host": "10.0.0.2": of each stream, in one line or in several.
 #: Source: esnet/iperf, src/iperf_api.c, iperf_on_connect and connect_msg.
-_JSON_SOCKETS = re.compile(
+_JSON_SOCKETS = late_regex(
     r'"local_host"\s{0,9}:\s{0,9}"(?P<local>[\w.:%]{2,60})"\s{0,9},\s{0,60}"local_port"\s{0,9}:\s{0,9}\d{1,5}\s{0,9},'
     r'\s{0,60}"remote_host"\s{0,9}:\s{0,9}"(?P<remote>[\w.:%]{2,60})"'
 )
 
 #: "[ 0] IP = 127.0.0.1 PORT = 11111 # UDP": sockperf names the server only. Source: Mellanox/sockperf, src/client.cpp.
-_SERVER = re.compile(r"\] IP = (?P<remote>\S{2,60}?)\s{1,20}PORT = ")
+_SERVER = late_regex(r"\] IP = (?P<remote>\S{2,60}?)\s{1,20}PORT = ")
 
 #: "TCP STREAM TEST from 10.0.0.1 () port 0 AF_INET to 10.0.0.2 () port 0 AF_INET": a name may precede the address.
 #: Source: HewlettPackard/netperf, src/netlib.c, generate_strings_from_addrinfo and print_top_test_header.
-_NETPERF = re.compile(
+_NETPERF = late_regex(
     r" TEST from (?P<local>\S{2,80}) \(\S{0,60}\) port \d{1,5} AF_INET6? to (?P<name>\S{2,80}) \((?P<remote>\S{0,60})\)"
 )
 
 #: qperf's test "conf" names both nodes. Source: linux-rdma/qperf, src/qperf.c, view_conf.
-_NODE = re.compile(r"\b(?P<end>loc|rem)_node\s{1,9}=\s{1,9}(?P<name>\S{1,80})")
+_NODE = late_regex(r"\b(?P<end>loc|rem)_node\s{1,9}=\s{1,9}(?P<name>\S{1,80})")
 
 #: "Local (client)   : NIC 0x12 PID 0 VNI 10": a card's address in its fabric. Source: shs-libcxi, utils/utils_common.c.
-_CARD = re.compile(r"^\s{0,9}(?P<end>Local|Remote) \((?:client|server)\)\s{0,9}: (?P<card>NIC 0x[0-9a-f]{1,8}) PID ")
+_CARD = late_regex(r"^\s{0,9}(?P<end>Local|Remote) \((?:client|server)\)\s{0,9}: (?P<card>NIC 0x[0-9a-f]{1,8}) PID ")
 
-_LOOPBACK = re.compile(r"127\.\d|::1\Z")
+_LOOPBACK = late_regex(r"127\.\d|::1\Z")
 #: The first address is that of docker0, the bridge of one host for its containers. Source: dockerd, --bip.
-_DOCKER, _CONTAINER = "172.17.0.1", re.compile(r"172\.17\.\d")
+_DOCKER, _CONTAINER = "172.17.0.1", late_regex(r"172\.17\.\d")
 
 _ANY_HOST = "localhost"  # containers may all be called so
 

@@ -3,15 +3,19 @@
 The sentences about floors: why nothing bounds a metric on its first day, and what a bound is a share of.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from railyard.base.hostlist import list_nodes
 from railyard.base.wording import count_of, listing, message_size, number, percent
 from railyard.benchmarks.model import Figure
 from railyard.hardware.day_one import NoClass
-from railyard.hardware.gpu_nodes import Unsaid
 from railyard.verdict.wording import Miss, in_doubt
+
+if TYPE_CHECKING:
+    from railyard.hardware.gpu_nodes import Unsaid
 
 #: From here on, people say a ratio as a number of times, and not in per cent.
 _SHOWN_AS_TIMES = 2.0

@@ -3,12 +3,16 @@
 The sentences about a stored table that no figure of is judged: another network, one host, another kind of run.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from railyard.base.wording import count_of, few, message_size, number
-from railyard.hardware.optics import OpticReport
 from railyard.verdict.wording import NOT_JUDGED
+
+if TYPE_CHECKING:
+    from railyard.hardware.optics import OpticReport
 
 _MOST_BENCHMARKS = 12
 _MOST_HOSTS = 4
