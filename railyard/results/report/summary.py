@@ -7,7 +7,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from railyard.base.values import one_line
@@ -336,6 +336,17 @@ def causes(records: Sequence[Record]) -> tuple[Cause, ...]:
             groups.setdefault(_key(record), []).append(index)
     disturbed_last = sorted(groups.values(), key=lambda own: (records[own[0]].found.state == "disturbed", -len(own)))
     return tuple(_cause(number, own, records) for number, own in enumerate(disturbed_last, start=1))
+
+
+def merge_alike(found: Iterable[Cause]) -> tuple[Cause, ...]:
+    """Return causes for a list without sentences: those that would read alike there are one, with all its tests."""
+    alike: dict[tuple[object, ...], Cause] = {}
+    for cause in found:
+        key = (cause.heading, cause.state, cause.commands[:1])
+        first = alike.setdefault(key, cause)
+        if first is not cause:
+            alike[key] = replace(first, indices=(*first.indices, *cause.indices))
+    return tuple(alike.values())
 
 
 def blame_lines(failed: Sequence[Record]) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 
 from railyard.cli.main import railyard_group
 from railyard.results.record.form import FaultClass, Record, Suspect, VerdictRecord
-from railyard.results.report.summary import causes, commands
+from railyard.results.report.summary import causes, commands, merge_alike
 from tests.made.records import made_record
 
 
@@ -38,6 +38,22 @@ def test_without_a_suspect_the_same_sentence_but_for_its_figures_is_one_cause() 
         ("No cause named", (0, 1)),
         ("No cause named", (2,)),
         ("The set-up", (3,)),
+    ]
+
+
+def test_causes_that_would_read_alike_in_a_list_are_one_entry_with_all_their_tests() -> None:
+    records = [
+        failed("slow by 76.6 MB/s", class_=None),
+        failed("no such program", class_="set-up"),
+        failed("too few messages", class_=None),
+        failed("late", RAIL),
+    ]
+    found = causes(records)
+    assert [len(one.indices) for one in found] == [1, 1, 1, 1]
+    assert [(one.anchor, one.heading, one.indices) for one in merge_alike(found)] == [
+        ("cause-1", "No cause named", (0, 2)),
+        ("cause-2", "The set-up", (1,)),
+        ("cause-4", "Rail hsn1 of vn2", (3,)),
     ]
 
 
