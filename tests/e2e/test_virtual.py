@@ -53,9 +53,9 @@ def test_reframe_by_hand_reaches_the_same_verdicts(site: VirtualSite) -> None:
         "ImbUniband %rails=1 @virtual:eth+mpich": ("pass", None, None),
     }
     assert [suspects(record) for record in plain.records] == [suspects(record) for record in front.records]
-    # ReFrame's own failure info has the headline and what to look at.
+    # ReFrame's own failure info has the sentence, which is its own headline, and what to look at.
     assert (
-        "Reason: sanity error: Rail hsn1 of vn2 has no carrier: the cable is unplugged or the other end is down; "
+        "Reason: sanity error: rail hsn1 of vn2 has no carrier: the cable is unplugged or the other end is down; "
         "look at cable, port and driver of hsn1 of vn2"
     ) in plain.said
     assert (
