@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from railyard.base.errors import RailyardError
 from railyard.base.paths import packaged_text
-from railyard.parsers.failure_lines import LAUNCHER_BUG
+from railyard.parsers.failure_lines import LAUNCHER_BUG, OTHER_HEAP
 from railyard.parsers.pairs import GROUPS, SAMPLE
 from railyard.site.systems.jobs import FAMILIES, FLUX_RUN, OWN_LAUNCHERS, SRUN
 from railyard.stacks import ask
@@ -51,6 +51,8 @@ _KILL_AFTER_S = 5
 _BY_PMI2 = "--mpi=pmi2"
 #: What a step prints if it was started again for that reason. Nothing else of its first start is kept.
 STARTED_AGAIN = "railyard: this step was started again, since a bug of the launcher (mpi/pmi2) ended its first start"
+#: What a start after that bug gets, in shell: with the same memory it would fail again.
+WITH_OTHER_HEAP = f'GLIBC_TUNABLES="${{GLIBC_TUNABLES:+$GLIBC_TUNABLES:}}{OTHER_HEAP}"'
 #: ``sh -c`` with KILL_AFTER LIMIT WORDS...: runs a step as `timeout` does and, if that bug ended its start, once more
 #: in what is left of its time. If both outputs are one file, their order is kept.
 _AND_ONCE_MORE = (
@@ -58,7 +60,7 @@ _AND_ONCE_MORE = (
     'trap "rm -rf \\"$first\\"" EXIT; said=$first/err; [ ! /proc/$$/fd/1 -ef /proc/$$/fd/2 ] || said=$first/out; '
     'timeout -k "$kill" "$limit" "$@" >>"$first/out" 2>>"$said"; code=$?; left=$((limit - $(date +%s) + begun)); '
     f'if [ "$code" != 0 ] && [ "$left" -gt 0 ] && grep -qF "{LAUNCHER_BUG}" "$said"; then '
-    f'echo "{STARTED_AGAIN}" >&2; timeout -k "$kill" "$left" "$@"; exit; fi; '
+    f'echo "{STARTED_AGAIN}" >&2; {WITH_OTHER_HEAP} timeout -k "$kill" "$left" "$@"; exit; fi; '
     'cat "$first/out"; [ "$said" = "$first/out" ] || cat "$said" >&2; exit "$code"'
 )
 

@@ -288,8 +288,8 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
             lines += [f"echo {shlex.quote(NEXT_LAUNCH)}"]
         return lines
 
-    def _run_again(self) -> None:
-        self._job, self._tag = self._again.run(self._tag)
+    def _run_again(self, never_began: bool) -> None:
+        self._job, self._tag = self._again.run(self._tag, never_began)
 
     def _give(self, job: "PlannedJob") -> None:
         """Give ReFrame the job."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from railyard.base.values import utc_time
 from railyard.job import node_facts
 from railyard.job.case import Case, Evidence, kept_of
+from railyard.job.probe_job import WITH_OTHER_HEAP
 from railyard.provision.rehearsal import form as rehearsal
 from railyard.provision.rehearsal import recorded_run
 from railyard.results import run_folder
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from railyard.rfm.checks.plan import Runner
 
 
+#: The place in a job's script behind the scheduler's options, which are comments, and before the first command.
+_BEFORE_COMMANDS = re.compile(r"^(?=[^#\s])", re.M)
 #: Seconds to wait for a quiet moment before a disturbed measurement is made again.
 QUIET_WITHIN_S = 5
 
@@ -51,10 +54,15 @@ class SecondRun:
         self._marked = re.compile(rf"{re.escape(mark)}-[0-9a-f]{{10,}}")
         self._mark = mark
 
-    def run(self, tag: str) -> tuple[Any, str]:
-        """Return the job that ran and its new ``tag``. Raises what ReFrame raises for a job that ended."""
+    def run(self, tag: str, never_began: bool = False) -> tuple[Any, str]:
+        """Return the job that ran and its new ``tag``. Raises what ReFrame raises for a job that ended.
+
+        ``never_began``: a bug of the launcher ended the start before, so its processes get other memory.
+        """
         script = self._stage / str(self._unsubmitted.script_filename)
         text = script.read_text(encoding="utf-8")
+        if never_began:
+            text = _BEFORE_COMMANDS.sub(f"export {WITH_OTHER_HEAP}\n", text, count=1)
         marked = sorted({*self._marked.findall(text), tag})
         new = {old: f"{self._mark}-{time.time_ns() + n:x}" for n, old in enumerate(marked)}
         script.write_text(self._marked.sub(lambda found: new[found.group()], text), encoding="utf-8")
@@ -108,12 +116,13 @@ class Measurement:
 
 
 def measure_undisturbed(
-    runner: "Runner", clock: Clock, judge: Callable[[], tuple[Assessment, Evidence]], again: Callable[[], None]
+    runner: "Runner", clock: Clock, judge: Callable[[], tuple[Assessment, Evidence]], again: Callable[[bool], None]
 ) -> Measurement:
     """Return the first measurement that was not disturbed, or the last that the system's file allows.
 
     One that never began because of a bug of the launcher is started again once, whatever the file allows.
-    ``clock`` belongs to the measurement that was made; ``judge`` judges what is there, ``again`` makes another.
+    ``clock`` belongs to the measurement that was made; ``judge`` judges what is there, ``again`` makes another: it is
+    given whether the last one never began.
     """
     times, within_s = runner.repeat_limits
     last = time.monotonic() + within_s
@@ -134,7 +143,7 @@ def measure_undisturbed(
         has_restarted = has_restarted or is_restarted
         runner.wait_for_quiet(QUIET_WITHIN_S)
         clock = Clock(runner)
-        again()
+        again(is_restarted)
 
 
 def store(site: Site, record: Record) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from railyard.base.values import one_line
-from railyard.parsers.failure_lines import LAUNCHER_BUG, NO_TURN, STEPD, STOPPED
+from railyard.parsers.failure_lines import LAUNCHER_BUG, NO_TURN, OTHER_HEAP, STEPD, STOPPED
 from railyard.parsers.unread_rows import NO_ROW
 from railyard.verdict.rule_model import OutputLine
 from railyard.verdict.wording.run_rules import failed_on
@@ -179,8 +179,8 @@ MESSAGES: tuple[Message, ...] = (
         LAUNCHER_BUG,
         rf"^slurmstepd-(?P<node>\S{{1,200}}): error: {LAUNCHER_BUG}$",
         "Slurm's plugin pmi2 read a long line of the library's start in two parts on {node}, so the processes got "
-        "broken addresses of one another; no network is to blame: run it again, or take the launcher mpirun in the "
-        "system's file",
+        f"broken addresses of one another; no network is to blame: run it with GLIBC_TUNABLES={OTHER_HEAP}, which "
+        "changes what that line holds, or take the launcher mpirun in the system's file",
         of_launcher=True,
     ),
     Message(

@@ -115,7 +115,7 @@ def test_a_curve_of_half_the_rate_fails_with_what_it_looks_like(
         "Railyard's own condition, not physics: InfiniBand EDR 4X streams at least 12 GB/s one way, 96.6 % of the "
         "limit of one rail; a class entry in a system's references sets another",
     ]
-    assert lines[5] == "  evidence: 92.9 % of 6775 MB/s"
+    assert lines[5] == "  evidence: a link of InfiniBand FDR 4X (92.9 % of 6775 MB/s)"
     assert lines[6].startswith("  look at: ")
     assert "looks like" not in "\n".join(lines)
     assert lines[-2:] == [f"type next: railyard judge {file} --link ib-edr --slot pcie3-x16 --why", "fail: 1 benchmark"]

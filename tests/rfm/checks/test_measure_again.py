@@ -1,6 +1,8 @@
 """A job that runs again: new marks for all that must be unique, no old counters, and a fresh copy is submitted."""
 
+import os
 import re
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -65,6 +67,22 @@ def test_every_marked_word_is_new_and_the_same_wherever_it_was_the_same(tmp_path
     assert text == SCRIPT.replace(TAG, tag).replace(OTHER, other)
 
 
+def test_a_job_that_never_began_gets_other_memory_behind_the_schedulers_options(tmp_path: Path) -> None:
+    folder = staged(tmp_path)
+    options = "#!/bin/bash -l\n#SBATCH --job-name=one\n\n# a remark\n"
+    (folder / "job.sh").write_text(f"{options}export GLIBC_TUNABLES=glibc.malloc.check=0\nprintenv GLIBC_TUNABLES\n")
+    _, tag = SecondRun(Job(), folder, MARK).run(TAG)
+    assert "tcache" not in (folder / "job.sh").read_text(encoding="utf-8")
+    SecondRun(Job(), folder, MARK).run(tag, never_began=True)
+    text = (folder / "job.sh").read_text(encoding="utf-8")
+    assert text.startswith(f"{options}export GLIBC_TUNABLES=")
+    bare = {name: value for name, value in os.environ.items() if name != "GLIBC_TUNABLES"}
+    own = text.replace("export GLIBC_TUNABLES=glibc.malloc.check=0\n", "")
+    for env, said in ((bare, ""), ({**bare, "GLIBC_TUNABLES": "glibc.malloc.check=0"}, "glibc.malloc.check=0:")):
+        done = subprocess.run(["sh", "-c", own], env=env, capture_output=True, text=True, check=True)
+        assert done.stdout == f"{said}glibc.malloc.tcache_count=1\n"
+
+
 def test_old_counters_are_gone_before_the_job_runs(tmp_path: Path) -> None:
     class Looks(Job):
         def submit(self) -> None:
@@ -117,10 +135,10 @@ class Host:
 
 def measure(host: Host, found: Assessment) -> tuple[Measurement, int]:
     """Return the measurement that counts, and how many others were made."""
-    made: list[int] = []
+    made: list[bool] = []
     runner = cast(MeasuredRun, host)
     evidence = Evidence("")
-    result = measure_undisturbed(runner, Clock(runner), lambda: (found, evidence), lambda: made.append(1))
+    result = measure_undisturbed(runner, Clock(runner), lambda: (found, evidence), made.append)
     return result, len(made)
 
 
@@ -185,7 +203,9 @@ def test_a_start_that_the_launchers_bug_ended_is_made_again_once_whatever_the_fi
 ) -> None:
     answers = [unbegun, assessed()]
     runner = cast(MeasuredRun, Host(0.0, 0.0, times=0))
-    result = measure_undisturbed(runner, Clock(runner), lambda: (answers.pop(0), Evidence("")), lambda: None)
+    began: list[bool] = []
+    result = measure_undisturbed(runner, Clock(runner), lambda: (answers.pop(0), Evidence("")), began.append)
+    assert began == [True]
     explained = result.explain(Nobody(), None)
     assert explained.verdict.state == "pass"
     assert "measured again: 1 earlier start failed by a bug of the launcher" in explained.verdict.text

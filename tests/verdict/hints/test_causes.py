@@ -258,12 +258,12 @@ def test_the_causes_in_the_documentation_are_those_of_the_code() -> None:
 @pytest.mark.parametrize(
     ("looks", "figures"),
     [
-        (fitting_part("a link of FDR", 0.93, 6775), "93.0 % of 6775 MB/s"),
+        (fitting_part("a link of FDR", 0.93, 6775), "a link of FDR (93.0 % of 6775 MB/s)"),
         (
             one_of(fitting_part("a link of FDR", 0.93, 6775), [fitting_part("the slot pcie3-x8", 0.98, 6400)]),
-            "93.0 % of 6775 MB/s or the slot pcie3-x8 (98.0 % of 6400 MB/s)",
+            "a link of FDR (93.0 % of 6775 MB/s) or the slot pcie3-x8 (98.0 % of 6400 MB/s)",
         ),
-        (latency_within_node(0.3), "shared memory: 0.3000 us"),
+        (latency_within_node(0.3), "both ranks on one node (shared memory): 0.3000 us"),
         (latency_of_tcp(50.0), "50.00 us for a message of a few bytes"),
     ],
     ids=["part", "one of two", "memory", "tcp"],

@@ -116,8 +116,9 @@ EXAMPLES = {
     "mpich5.0.2-pmi2-of-slurm22.05.8.err": (
         "mpich", 1, "slurmstepd-vn2: error: mpi/pmi2: value not properly terminated in client request",
         "Slurm's plugin pmi2 read a long line of the library's start in two parts on vn2, so the processes got "
-        "broken addresses of one another; no network is to blame: run it again, or take the launcher mpirun in the "
-        "system's file",
+        "broken addresses of one another; no network is to blame: run it with "
+        "GLIBC_TUNABLES=glibc.malloc.tcache_count=1, which changes what that line holds, or take the launcher mpirun "
+        "in the system's file",
     ),
     "mpich5.0.2-no-such-executable.err": (
         "mpich", 1, None, "/nowhere/x is not there, or may not be executed",
