@@ -99,7 +99,7 @@ def test_a_test_shows_rules_figures_references_path_command_and_environment(faul
     other = faulty_run[0].with_fields(environment={"python": "3.12"})
     text = Page(html_report([record, other])).text
     for words in (
-        "4 path proof does not hold hsn1 of vn1 carried 0.0 of 168 MB",
+        "4 path proof does not hold The sentence above says it. 5 reference",
         "peak 95.8 MB/s at 4 MiB N½ 1500 B small-message latency 24.6 us at 1 B",
         "hsn-2 (class): at least 94.4 MB/s from 1 MiB to 4 MiB 94 % of the shaped rate of hsn, systems/virtual.yaml",
         "The physical limit : 97.3 MB/s, 2 x 400 Mbit/s x 1448/1538 (TCP/IP headers, MTU 1500) HTB class of",
@@ -290,6 +290,8 @@ def test_a_page_of_many_tests_keeps_what_failed_in_full(faulty_run: list[Record]
     assert f"This page shows {ran} tests, so those that passed are without their rules, path and command." in text
     failed = sum(record.found.state == "fail" for record in records)
     assert text.count("The five rules") == failed
+    # What the rule that failed found is the test's own sentence, which stands above the rules.
+    assert text.count("The sentence above says it.") == failed
     assert len(html_report(records).encode()) < 5_000 * len(records)
 
 
