@@ -411,8 +411,9 @@ def test_the_doctor_says_that_a_queue_is_stopped_and_a_node_is_drained(standing:
 
 
 def test_shared_nodes_are_two_nodes_all_the_same(standing: Standing) -> None:
-    whole = "" if standing.words.share else "  exclusive: true\n"
-    standing.edit(f"jobs:\n{whole}", "nodes: {exclusive: false}\njobs:\n")
+    if not standing.words.share:
+        standing.edit("  exclusive: true\n", "")
+    standing.edit("jobs:\n", "nodes: {exclusive: false}\njobs:\n")
     standing.ask(standing.words.share or "true")
     ran = standing.site.run(*standing.one_cell)
     assert set(outcomes(ran.records).values()) == {PASSES}, ran.out + ran.err
