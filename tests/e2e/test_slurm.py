@@ -211,9 +211,9 @@ def test_a_check_of_all_nodes_says_how_many_of_how_many(with_slurm: tuple[Virtua
     site, bed = with_slurm
     scontrol(bed, "update", "NodeName=vn3", "State=DRAIN", "Reason=bad cable")
     ran = site.run(*SYSTEM, "--extended", "-n", "AllPairs%rails=1", "-p", "mpich")
-    assert ran.record.where.nodes == ("vn1", "vn2", "vn4")
-    remark = "3 of 4 nodes were tested, 1 not tested: vn3 is drained (bad cable)"
-    assert ran.record.found.verdict.text.endswith(remark)
+    assert (ran.record.where.nodes, ran.record.found.state) == (("vn1", "vn2", "vn4"), "pass"), ran.out
+    # With three nodes, the first start of MPICH 5.0.2 fails under Slurm 22.05: a remark on that may follow.
+    assert "3 of 4 nodes were tested, 1 not tested: vn3 is drained (bad cable)" in ran.record.found.verdict.remarks
 
 
 @full
