@@ -73,7 +73,7 @@ lint: venv ## ruff: mistakes and format; shellcheck; codespell: spelling, and pl
 	@$(SHELLCHECK),SC2154 --shell=sh $(filter-out $(WHOLE_SCRIPTS),$(SCRIPTS))
 	@sh ci/prose.sh spelling $(PROSE)
 	@sh ci/prose.sh plain $(PROSE)
-	@$(BIN)/python ci/names.py railyard checks benchmarks ci docs
+	@$(BIN)/python ci/names.py railyard checks benchmarks ci docs tests
 	@$(BIN)/python ci/release.py metadata $(if $(filter-out 0,$(PUBLISH)),--publish)
 	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.gitlab-ci ci/gitlab-ci.yml ci/parent.gitlab-ci.yml ci/release.gitlab-ci.yml
 	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows ci/github-actions.yml

@@ -36,10 +36,10 @@ from pathlib import Path
 from typing import Any
 
 from fuzzing.mutations import FEW
-from fuzzing.passing_outputs import PassingOutputs, judged_of
+from fuzzing.passing_outputs import PassingOutputs, judge_samples
 from fuzzing.reading import mutate, whole_way, wrong
 from fuzzing.samples import Sample, Samples, load
-from fuzzing.tally import FORMAT, Tally, digest_of_code, digest_of_samples, done_in, keep
+from fuzzing.tally import FORMAT, Tally, digest_of_code, digest_of_samples, keep, read_shares
 
 SHARE = 1000  # inputs
 ALL_TOOLS_ONE_IN = 20
@@ -76,7 +76,7 @@ def _read_one(dice: random.Random, samples: Samples, tally: Tally, by_all_tools:
     sample, text, how = mutate(dice, samples)
     tally.count(sample.tool, text, how)
     try:
-        said = _asked_once(wrong, sample, text, how, tally)
+        said = _ask_once(wrong, sample, text, how, tally)
         if by_all_tools:
             whole_way(text)
     except Exception as error:  # the purpose of a fuzzer: anything that a parser raises is a finding
@@ -91,13 +91,13 @@ def _read_one(dice: random.Random, samples: Samples, tally: Tally, by_all_tools:
 def _judge_one(dice: random.Random, samples: PassingOutputs, tally: Tally) -> None:
     sample, text, how = samples.mutate(dice)
     tally.count(sample.tool, text, how)
-    said = _asked_once(samples.wrong, sample, text, how, tally)
+    said = _ask_once(samples.wrong, sample, text, how, tally)
     if said:
         kind = (sample.tool, " + ".join(sorted(how)))
         tally.note(kind, f"{said} ({' + '.join(how)} of {sample.name})", text)
 
 
-def _asked_once(
+def _ask_once(
     ask: Callable[[Sample, str, tuple[str, ...]], str | None],
     sample: Sample,
     text: str,
@@ -175,7 +175,7 @@ def main() -> int:
     )
     given = reader.parse_args()
     loaded = load(given.samples)
-    judged = judged_of(loaded) if given.judge else None
+    judged = judge_samples(loaded) if given.judge else None
     samples = judged.samples if judged else loaded
     tools = sorted({sample.tool for sample in samples.small})
     counts = f"{len(samples.small)} small samples and {len(samples.long)} long ones"
@@ -183,7 +183,7 @@ def main() -> int:
     digest, code = digest_of_samples(samples), digest_of_code(ALL if given.judge else PARSERS)
     run = {"format": FORMAT, "seed": given.seed, "share": SHARE, "judge": given.judge, "samples": digest}
     try:
-        done = done_in(given.resume, run)
+        done = read_shares(given.resume, run)
     except ValueError as error:
         sys.exit(str(error))
     if given.renew:

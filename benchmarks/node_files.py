@@ -141,9 +141,9 @@ def read(what: str, folder: Path, nodes: int, rails: int) -> str:
         found = of_nodes([node for of_it in blocks.values for node in of_it], system)
         return f"{len(blocks.answers)} answers, {len(found)} findings"
     if what == "gate":
-        from railyard.cluster.gate.on_nodes import told_in, worst
+        from railyard.cluster.gate.on_nodes import read_answer, worst
 
-        told = node_files.gather(asking, lambda one: told_in(one.text), ended_well=True)
+        told = node_files.gather(asking, lambda one: read_answer(one.text), ended_well=True)
         return f"{len(told.answers)} answers, exit code {worst([one for one in told.values if one is not None])}"
     if what == "soak":
         from railyard.cluster.soak_job import SoakJob, _WrittenLines
@@ -153,11 +153,11 @@ def read(what: str, folder: Path, nodes: int, rails: int) -> str:
         written = _WrittenLines(folder, SoakJob(system, names, drivers, (), (), 60, 10, (), {}))
         return f"{sum(1 for _ in written.look(is_over=False))} readings of {nodes} nodes"
     from railyard.cluster.fabric.judge import judge
-    from railyard.cluster.fabric.model import Readings, expected_of
+    from railyard.cluster.fabric.model import Readings, expected_fabric
     from railyard.cluster.fabric.own_json import own_of, readings_of
 
     ports, cards, _ = readings_of(node_files.gather(asking, own_of, ended_well=True))
-    report = judge(expected_of(system, "hdr"), Readings(own=ports, cards=cards, counters=ports))
+    report = judge(expected_fabric(system, "hdr"), Readings(own=ports, cards=cards, counters=ports))
     return f"{report.nodes} nodes, {len(report.problems)} problems"
 
 

@@ -2,7 +2,7 @@
 
     .venv/bin/python benchmarks/pairs.py [--draws 1000] [--first 0] [--nodes 1024] [--jobs 2] [--every 200]
 
-Nothing is measured: each draw is a simulated fat tree (``tests/made/simulated.py`` describes it and its noise). Every
+Nothing is measured: each draw is a simulated fat tree (``tests/made/fat_tree.py`` describes it and its noise). Every
 second one has random static routes, in which most pairs of a full round collide. Draws take their planted faults in
 turn from PLANTS; the first entry has none. A draw of 1,024 nodes takes some seconds. The columns: draws, faults
 planted, found, blamed falsely; the medians of rounds (with repeats), of pairs measured alone, and of the seconds that
@@ -18,8 +18,8 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
-from tests.made.planted import PLANTS, plant, play
-from tests.made.simulated import Tree
+from tests.made.fat_tree import Tree
+from tests.made.planted_faults import PLANTS, plant, play
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from railyard.job import counters
-from railyard.job.case import kept_of
+from railyard.job.case import kept_test
 from railyard.job.node_facts import group_nodes
 from railyard.job.node_facts import parse as facts_of
 from railyard.parsers.pairs import parse
@@ -43,7 +43,7 @@ from railyard.site.topology import stated_leaves
 from railyard.verdict import node_pairs
 from railyard.verdict.assess import assess, record_of
 from railyard.verdict.blame.search.model import rounds
-from tests.made.judged import TAG, TODAY
+from tests.made.judged_run import TAG, TODAY
 from tests.made.large_cluster import (
     Shape,
     Sick,
@@ -54,7 +54,7 @@ from tests.made.large_cluster import (
     moved_bytes,
     pairs_case,
     pairs_output,
-    sampled,
+    sample_rounds,
 )
 
 ROUNDS = 16
@@ -69,7 +69,7 @@ document.body.setAttribute('data-timed', performance.now()))))</script>"""
 def write_outputs(folder: Path, nodes: int) -> None:
     """Write what a run leaves: a counters file and a file of facts for each node, and the output."""
     shape = Shape(nodes)
-    rounds = sampled(shape, ROUNDS)
+    rounds = sample_rounds(shape, ROUNDS)
     made_site(folder, shape)
     for name in ("counters", "facts"):
         (folder / name).mkdir()
@@ -116,7 +116,7 @@ def judge_files(folder: Path, nodes: int) -> Sizes:
         found, run=RUN, time="2026-11-21T06:00:12Z", elapsed_s=60.0, environment={}, command=(), output=None
     )
     append_record(run / FILE_NAME, record.with_fields(pairs=pairs.record, hardware=group_nodes(evidence.facts)))
-    kept = kept_of(case, evidence, ("pairs",), {}, (), record.made.time, found.readings).to_text()
+    kept = kept_test(case, evidence, ("pairs",), {}, (), record.made.time, found.readings).to_text()
     return {
         "record": (run / FILE_NAME).stat().st_size,
         "rows of pairs": 0 if pairs.file is None else len(pairs.file.content),

@@ -31,9 +31,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from railyard.verdict.blame.screening.model import Budget
+from tests.made.fat_tree import Noise, Tree
 from tests.made.peers import BOUNDS, WAYS
-from tests.made.planted_screening import Fault, Outcome, Wanted, play, simulated
-from tests.made.simulated import Noise, Tree
+from tests.made.planted_screening import Fault, FaultCounts, Outcome, faulty_network, play
 from tests.made.simulated_rails import HEAVY, Nodes, recorded_noise
 
 #: Shares of the nodes that are sick.
@@ -65,16 +65,16 @@ class Draw:
     peers: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
-def plan_faults(nodes: int, leaves: int, rate: float, rails: int) -> Wanted:
+def plan_faults(nodes: int, leaves: int, rate: float, rails: int) -> FaultCounts:
     """Return what is planted if this share of the nodes is sick: all classes at once, and some nodes absent."""
     absent = nodes // 256
     if rate == 0:
-        return Wanted(absent=absent)
+        return FaultCounts(absent=absent)
     classes = 4 if rails == 1 else 7
     each = max(1, round(rate * nodes / classes))
     few = max(1, round(rate * leaves * 0.4))
     parts = {} if rails == 1 else {0.5: each, 0.0: each}
-    return Wanted(
+    return FaultCounts(
         {0.9: each, 0.75: each, 0.5: each, 0.0: each},
         parts,
         {0.5: each} if rails > 1 else {},
@@ -95,14 +95,14 @@ def draw(seed: int, nodes: int, minutes: float) -> Draw:
     tree = Tree(nodes, min(32, max(8, nodes // 16)), routes="random" if routes == "random" else "destination")
     built = Nodes(rails, rails > 1, rails > 1)
     planted = plan_faults(nodes, nodes // tree.leaf, rate, rails)
-    network, faults = simulated(tree, built, planted, seed, noise)
+    network, faults = faulty_network(tree, built, planted, seed, noise)
     start = time.process_time()
     outcome = play(network.network(), network, faults, Budget(60 * minutes, ROUND_S, LAUNCH_S))
     found = Draw(seed, f"{routes}, {noise_name}, {100 * rate:g} %, {rails} rails", cpu_s=time.process_time() - start)
     _count_outcome(found, outcome)
     sick = sum(one.kind in ("node", "rail", "gpu path") for one in faults)
     for name, bound in PEERS:
-        again, _ = simulated(tree, built, planted, seed, noise)
+        again, _ = faulty_network(tree, built, planted, seed, noise)
         blamed = WAYS[name](again, bound, max(1, sick), seed)
         by_class = _by_class(one for one in faults if set(one.members) & blamed.nodes)
         found.peers[_label(name, bound)] = {
@@ -116,7 +116,7 @@ def draw(seed: int, nodes: int, minutes: float) -> Draw:
 
 def tables(draws: list[Draw]) -> str:
     """Return the four tables."""
-    return "\n".join((_faults(draws), _ways(draws), _promises(draws), _by_stated(draws)))
+    return "\n".join((_faults(draws), _ways(draws), _promises(draws), _share_rows(draws)))
 
 
 def _label(name: str, bound: float) -> str:
@@ -202,7 +202,7 @@ def _promises(draws: list[Draw]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _by_stated(draws: list[Draw]) -> str:
+def _share_rows(draws: list[Draw]) -> str:
     lines = [f"{'stated between':<20}{'planted':>8}{'stated':>9}{'named':>9}"]
     cases = [
         (each.stated[what], each.planted[what], each.named.get(what, 0))

@@ -21,6 +21,7 @@ NOUNS = ("bed", "embed", "shed", "testbed")
 KEPT = (
     ("checks", "before", "a hook of our checks, which a site's own check may override"),
     ("railyard/rfm/checks", "before", "the same hook"),
+    ("tests/made/check.py", "before", "the same hook, of a made-up check"),
     ("railyard/rfm/checks/declaration.py", "stated", "railyard.check gives it to a site's own checks"),
     ("railyard/site/systems/measure.py", "doubled", "railyard.check gives it to a site's own checks"),
     ("railyard/rfm/schedulers.py", "finished", "ReFrame calls it"),

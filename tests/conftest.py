@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, settings
 from railyard.site.site import Site, site_at
 from railyard.stacks import model
 from railyard.verdict.assess import Assessment
-from tests import disturbed, faults
-from tests.made.judged import counters_file, healthy_rates, imb_output, run_of_cell
+from tests import disturbances, faults
+from tests.made.judged_run import counters_file, healthy_rates, imb_output, run_of_cell
 
 # No time limit for properties: on a busy machine they would fail. `make test-all` tries as many cases as hypothesis
 # does by default.
@@ -49,7 +49,7 @@ def pytest_report_teststatus(
     report: pytest.CollectReport | pytest.TestReport,
 ) -> tuple[str, str, tuple[str, Mapping[str, bool]]] | None:
     """Count a disturbed test as such, in pytest's closing line too: it neither failed nor passed."""
-    return None if disturbed.why(report) is None else ("disturbed", "d", ("DISTURBED", {"yellow": True}))
+    return None if disturbances.why(report) is None else ("disturbed", "d", ("DISTURBED", {"yellow": True}))
 
 
 def pytest_terminal_summary(terminalreporter: "pytest.TerminalReporter") -> None:
@@ -58,7 +58,7 @@ def pytest_terminal_summary(terminalreporter: "pytest.TerminalReporter") -> None
     if found:
         terminalreporter.section("disturbed: measured, and judged by nobody")
         for report in found:
-            terminalreporter.write_line(f"{report.nodeid}: {disturbed.why(report)}")
+            terminalreporter.write_line(f"{report.nodeid}: {disturbances.why(report)}")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -68,10 +68,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture
-def said(request: pytest.FixtureRequest) -> str:
+def promise(request: pytest.FixtureRequest) -> str:
     """Return what the marker ``fault(layer, planted, said)`` of a test promises: the test looks for it."""
     marker = request.node.get_closest_marker("fault")
-    assert marker is not None, "the fixture `said` is for tests with the marker fault(layer, planted, said)"
+    assert marker is not None, "the fixture `promise` is for tests with the marker fault(layer, planted, said)"
     return str(marker.args[2])
 
 
@@ -116,6 +116,6 @@ def counters_text() -> Callable[..., str]:
 
 
 @pytest.fixture
-def assessed(virtual: Site) -> Callable[..., Assessment]:
+def assess_cell(virtual: Site) -> Callable[..., Assessment]:
     """Return a function that assesses a healthy run of one cell, with the changes of the test (``run_of_cell``)."""
     return partial(run_of_cell, virtual)

@@ -1,8 +1,8 @@
 """The faults that tests plant, as a page for people: `docs/reference/faults.md`, which `make docs` writes again.
 
-A row is a test's marker ``fault(layer, planted, said)``. The test looks for ``said`` in the verdict (fixture `said`),
-so the page cannot say anything that no test saw. pytest itself collects the markers. Faults of rehearsals are rows too:
-test_rehearsals.py looks for the words in their files.
+A row is a test's marker ``fault(layer, planted, said)``. The test looks for ``said`` in the verdict (fixture
+`promise`), so the page cannot say anything that no test saw. pytest itself collects the markers. Faults of rehearsals
+are rows too: test_rehearsals.py looks for the words in their files.
 """
 
 import os
@@ -162,7 +162,7 @@ CANNOT_BE_TOLD: tuple[tuple[str, str], ...] = (
 
 
 @dataclass(frozen=True)
-class Planted:
+class FaultRow:
     """One row: ``layer`` is a key of `LAYERS`, ``said`` what the test finds in the verdict."""
 
     layer: str
@@ -172,34 +172,34 @@ class Planted:
 
 
 #: What a session of pytest collected, before any test was left out.
-COLLECTED = pytest.StashKey[tuple[Planted, ...]]()
+COLLECTED = pytest.StashKey[tuple[FaultRow, ...]]()
 
 
-def rows_of(items: Iterable[pytest.Item]) -> tuple[Planted, ...]:
+def rows_of(items: Iterable[pytest.Item]) -> tuple[FaultRow, ...]:
     """Return the faults of collected tests, each once. Raises ValueError, with the test, for a marker's mistake."""
-    found: dict[Planted, None] = {}
+    found: dict[FaultRow, None] = {}
     for item in items:
         for marker in item.iter_markers("fault"):
             found.setdefault(_row(marker, item.nodeid, item.nodeid.partition("::")[0].removeprefix("tests/")))
     return tuple(found)
 
 
-class _Collected:
+class _FaultCollector:
     """Keeps the faults of what pytest collected."""
 
     def __init__(self) -> None:
-        self.rows: tuple[Planted, ...] = ()
+        self.rows: tuple[FaultRow, ...] = ()
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         self.rows = rows_of(items)
 
 
-def planted(folder: Path = TESTS) -> tuple[Planted, ...]:
+def collect_faults(folder: Path = TESTS) -> tuple[FaultRow, ...]:
     """Return the faults of all tests below a folder; pytest collects them, which takes tens of seconds.
 
     Raises ValueError if it cannot, with the test for a marker's mistake.
     """
-    found = _Collected()
+    found = _FaultCollector()
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         before, sys.stdout = sys.stdout, nowhere
         try:
@@ -211,25 +211,25 @@ def planted(folder: Path = TESTS) -> tuple[Planted, ...]:
     return found.rows
 
 
-def _row(marker: pytest.Mark, where: str, test: str) -> Planted:
+def _row(marker: pytest.Mark, where: str, test: str) -> FaultRow:
     words = [word for word in marker.args if isinstance(word, str) and word.strip()]
     if len(words) != 3 or len(marker.args) != 3 or marker.kwargs:
         raise ValueError(f"{where}: expected mark.fault with three texts: layer, planted, said")
     if words[0] not in LAYERS:
         raise ValueError(f'{where}: found the layer "{words[0]}", expected one of {", ".join(LAYERS)}')
-    return Planted(words[0], words[1], words[2], test)
+    return FaultRow(words[0], words[1], words[2], test)
 
 
-def rehearsed() -> list[Planted]:
+def rehearsal_rows() -> list[FaultRow]:
     """Return a row for each kind of fault that rehearsals plant, with the words of the first one."""
     found = [one for one in all_rehearsals() if one.fault]
     said = {one.kind: one.says for one in reversed(found)}
-    return [Planted(*kind, says, "e2e/test_rehearsals.py") for kind, says in said.items()]
+    return [FaultRow(*kind, says, "e2e/test_rehearsals.py") for kind, says in said.items()]
 
 
-def page(of_tests: Iterable[Planted]) -> str:
+def page(of_tests: Iterable[FaultRow]) -> str:
     """Return the text of docs/reference/faults.md, with the faults of all tests and rehearsals."""
-    rows = [*of_tests, *rehearsed()]
+    rows = [*of_tests, *rehearsal_rows()]
     parts = [_HEAD, f"\n{len(rows)} faults.\n"]
     for layer, heading in LAYERS.items():
         of_layer = [row for row in rows if row.layer == layer]
@@ -247,4 +247,4 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
-    print(page(planted()), end="")
+    print(page(collect_faults()), end="")

@@ -143,7 +143,7 @@ def _job(row: Row, hosts: list[str]) -> str:
     )
 
 
-def judged(row: Row) -> Verdict:
+def judge_row(row: Row) -> Verdict:
     """Return what the command says about a row's figures. Raises what the command raises."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, f"{row.id}.log")
@@ -215,4 +215,4 @@ def _summary(pairs: list[tuple[Row, Verdict]]) -> list[str]:
 
 
 if __name__ == "__main__":
-    print(page((row, judged(row)) for row in rows()), end="")
+    print(page((row, judge_row(row)) for row in rows()), end="")

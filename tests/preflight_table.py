@@ -8,7 +8,7 @@ from pathlib import Path
 
 from railyard.base.hostlist import list_nodes
 from railyard.cluster.preflight.answer import Answer
-from tests.made.simulated_preflight import CASES, Planted, Routes, play
+from tests.made.simulated_preflight import CASES, PlantedFaults, Routes, play
 
 PAGE = Path(__file__).parents[1] / "docs" / "howto" / "preflight.md"
 BEGIN, END = "<!-- written by python -m tests.preflight_table -->\n", "<!-- until here -->\n"
@@ -40,7 +40,7 @@ def table() -> str:
 def healthy() -> Iterator[str]:
     """Yield a sentence for each size about healthy jobs: how many were fit, and the longest time."""
     for nodes in SIZES:
-        answers = [play(nodes, Planted(), routes, seed) for seed in DRAWS for routes in _ROUTES]
+        answers = [play(nodes, PlantedFaults(), routes, seed) for seed in DRAWS for routes in _ROUTES]
         fit = sum(answer.state == "fit" for answer in answers)
         named = sum(bool(answer.found.sick) for answer in answers)
         longest = max(answer.seconds for answer in answers)

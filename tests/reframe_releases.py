@@ -106,7 +106,7 @@ def _do(words: Sequence[str]) -> None:
         raise NotInstallable(errors[-1].removeprefix("ERROR: "))
 
 
-def listed(programs: Path, system: str) -> frozenset[str]:
+def listed_tests(programs: Path, system: str) -> frozenset[str]:
     """Return each test that this `reframe` lists for a system, with its hash. Raises RailyardError if it cannot."""
     words = [str(programs / "reframe"), "--nocolor", "-C", "reframe_settings.py", "-c", "checks", "-R", "-lC"]
     done = subprocess.run([*words, "--system", system], cwd=CLONE, capture_output=True, text=True, check=False)
@@ -120,7 +120,7 @@ def _compare_listings(programs: Path, newest: dict[str, frozenset[str]]) -> tupl
     count, other = 0, []
     for system in SYSTEMS:
         try:
-            found = listed(programs, system)
+            found = listed_tests(programs, system)
         except RailyardError as error:
             print(f"{system}: {error}", file=sys.stderr)
             other.append(system)
@@ -175,7 +175,7 @@ def main(words: Sequence[str]) -> int:
         return _NOTHING
     numbers = os.environ.get("PYTHONS", "").split() or PYTHONS
     why_not_live = "LIVE=0" if os.environ.get("LIVE") == "0" else namespaces_refused()
-    newest = {system: listed(Path(sys.executable).parent, system) for system in SYSTEMS}
+    newest = {system: listed_tests(Path(sys.executable).parent, system) for system in SYSTEMS}
     rows = []
     for release in wanted:
         for number in numbers:

@@ -60,7 +60,7 @@ SHOTS = (
 )
 
 
-def kept(run: str) -> Results:
+def kept_results(run: str) -> Results:
     """Return the results of a kept run."""
     with tempfile.TemporaryDirectory() as folder:
         for packed in (KEPT / run).glob("*.gz"):
@@ -70,7 +70,7 @@ def kept(run: str) -> Results:
 
 def page(run: str) -> str:
     """Return the page of a kept run, as `railyard report` writes it."""
-    return write_format(kept(run), "html")
+    return write_format(kept_results(run), "html")
 
 
 def digest(data: bytes) -> str:

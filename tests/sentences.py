@@ -30,7 +30,7 @@ from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.system_target import of_system
 from tests import wording_samples
 from tests.conftest import ROOT
-from tests.made.judged import Moved, healthy_rates, imb_output, run_of_cell
+from tests.made.judged_run import Moved, healthy_rates, imb_output, run_of_cell
 
 PAGE = ROOT / "tests" / "golden" / "sentences.txt"
 _HEAD = """\
@@ -43,12 +43,12 @@ NODES = ("vn1", "vn2", "vn3", "vn4")
 Run = Callable[..., Assessment]
 
 
-def _moved(first: Mapping[str, tuple[float, float]]) -> dict[str, Moved]:
+def _traffic_of_pair(first: Mapping[str, tuple[float, float]]) -> dict[str, Moved]:
     """Return what two nodes moved; the second received what the first one sent."""
     return {"vn1": first, "vn2": {device: (back, out) for device, (out, back) in first.items()}}
 
 
-def _slowed(size: int, rate: float, rails: int = 1) -> dict[int, float]:
+def _slowed_rates(size: int, rate: float, rails: int = 1) -> dict[int, float]:
     return {**healthy_rates("hsn", rails), size: rate}
 
 
@@ -57,9 +57,9 @@ RUNS: Mapping[str, Mapping[str, Any]] = {
     "a healthy run": {},
     "a healthy run over two rails": {"rails": 2},
     "a collective": {"rails": 2, "benchmark": "imb/Allreduce"},
-    "one large message is slow": {"rates": _slowed(4 * M, 40.0)},
+    "one large message is slow": {"rates": _slowed_rates(4 * M, 40.0)},
     "two rails give as much as one": {"rails": 2, "rates": healthy_rates("hsn", 1)},
-    "faster than the link": {"rates": _slowed(4 * M, 52.0)},
+    "faster than the link": {"rates": _slowed_rates(4 * M, 52.0)},
     "exit code 3": {"exit_code": 3},
     "killed": {"exit_code": 137},
     "no exit code": {"exit_code": None},
@@ -74,13 +74,16 @@ RUNS: Mapping[str, Mapping[str, Any]] = {
     "a NaN": {"output": imb_output("imb/Uniband", healthy_rates("hsn", 1), 1).replace("46.55", "  nan")},
     "too long an output": {"too_long": "the output has more than 64 MiB, so only its beginning was read"},
     "no counters": {"counters": ()},
-    "another network": {"moved": _moved({"hsn0": (0.1, 0.1), "eth0": (190, 2)})},
-    "a part over another rail": {"moved": _moved({"hsn0": (95, 2), "hsn1": (95, 2)})},
-    "nothing crossed a network": {"moved": _moved({"hsn0": (0.1, 0.1)})},
-    "an idle second rail": {"rails": 2, "moved": _moved({"hsn0": (190, 2), "hsn1": (0.1, 0.1)})},
-    "an uneven split": {"rails": 2, "moved": _moved({"hsn0": (150, 2), "hsn1": (40, 2)})},
-    "somebody else's traffic": {"moved": _moved({"hsn0": (290, 2)})},
-    "somebody else's traffic, and slow": {"moved": _moved({"hsn0": (290, 2)}), "rates": _slowed(4 * M, 40.0)},
+    "another network": {"moved": _traffic_of_pair({"hsn0": (0.1, 0.1), "eth0": (190, 2)})},
+    "a part over another rail": {"moved": _traffic_of_pair({"hsn0": (95, 2), "hsn1": (95, 2)})},
+    "nothing crossed a network": {"moved": _traffic_of_pair({"hsn0": (0.1, 0.1)})},
+    "an idle second rail": {"rails": 2, "moved": _traffic_of_pair({"hsn0": (190, 2), "hsn1": (0.1, 0.1)})},
+    "an uneven split": {"rails": 2, "moved": _traffic_of_pair({"hsn0": (150, 2), "hsn1": (40, 2)})},
+    "somebody else's traffic": {"moved": _traffic_of_pair({"hsn0": (290, 2)})},
+    "somebody else's traffic, and slow": {
+        "moved": _traffic_of_pair({"hsn0": (290, 2)}),
+        "rates": _slowed_rates(4 * M, 40.0),
+    },
     "one end counted half": {"moved": {"vn1": {"hsn0": (190, 2)}, "vn2": {"hsn0": (2, 95)}}},
 }
 #: What two systems without references say of the same runs.
@@ -115,7 +118,7 @@ PROBED: Mapping[str, Mapping[str, float | None]] = {
 }
 
 
-def probed(slow: Mapping[str, float | None]) -> Findings:
+def probe_findings(slow: Mapping[str, float | None]) -> Findings:
     """Return what three rounds of probes of all pairs find, if these are slow and all others give 47.8 MB/s."""
 
     def value(pair: str, rail: str, turn: int) -> float | None:
@@ -144,12 +147,12 @@ def recordings() -> Iterator[tuple[str, Site, Recording]]:
                 yield f"{folder.name}/{one.file}", site_at(ROOT, folder.name), one
 
 
-def changed(parsed: ParsedOutput, factor: float) -> ParsedOutput:
+def scale_figures(parsed: ParsedOutput, factor: float) -> ParsedOutput:
     """Return the tables with all rates multiplied by this, and all times divided by it."""
-    return replace(parsed, tables=tuple(_changed(table, factor) for table in parsed.tables))
+    return replace(parsed, tables=tuple(_scale_table(table, factor) for table in parsed.tables))
 
 
-def _changed(table: Table, factor: float) -> Table:
+def _scale_table(table: Table, factor: float) -> Table:
     factors = {"MB/s": factor, "1/s": factor, "Gflop/s": factor, "us": 1 / factor, "s": 1 / factor}
     by = [factors.get(unit or "", 1.0) for unit in table.units]
 
@@ -160,13 +163,13 @@ def _changed(table: Table, factor: float) -> Table:
     return replace(table, rows=rows)
 
 
-def judged(site: Site, one: Recording, factor: float) -> tuple[Judgement, ...]:
+def judge_recording(site: Site, one: Recording, factor: float) -> tuple[Judgement, ...]:
     """Return the verdicts of a recording by its system, with its figures changed by this factor."""
     policy = re.search(r"%policy=(\S+)", one.check)
     hops = next((each for entry in site.references.entries if entry.fabric == one.fabric for each in entry.hops), None)
     target = of_system(site, one.fabric, one.stack, one.rails, policy[1] if policy else None, hops)
     parsed = read(str(folder_of(ROOT, site.system.system) / one.file))
-    return judge(changed(parsed, factor), target, benchmark=one.benchmark, passes="median")
+    return judge(scale_figures(parsed, factor), target, benchmark=one.benchmark, passes="median")
 
 
 def page() -> str:
@@ -186,7 +189,7 @@ def _of_runs(virtual: Site) -> Iterator[tuple[str, Iterable[str]]]:
         yield f"run: {name}", _lines(found)
     slow = run(**RUNS["one large message is slow"], rails=2)
     for name, values in PROBED.items():
-        yield f"run: slow, and {name}", _lines(findings.with_suspects(slow, probed(values)))
+        yield f"run: slow, and {name}", _lines(findings.with_suspects(slow, probe_findings(values)))
 
 
 def _lines(found: Assessment) -> Iterator[str]:
@@ -205,7 +208,7 @@ def _lines(found: Assessment) -> Iterator[str]:
 def _of_recordings() -> Iterator[tuple[str, Iterable[str]]]:
     for name, site, one in recordings():
         for how, factor in (("as it is", 1.0), ("at half", 0.5), ("tenfold", 10.0)):
-            lines = [line for found in judged(site, one, factor) for line in _lines_of_recording(found)]
+            lines = [line for found in judge_recording(site, one, factor) for line in _lines_of_recording(found)]
             yield f"recording: {name}, {how}", lines
 
 

@@ -64,7 +64,7 @@ class Run:
         starts = (2 if self.pattern == "allreduce" else 1) * log2(everyone) * _START_US
         return starts + messages + size * (vectors + blocks) / _RAIL_MB_S + copies + size * added / _ADD_MB_S
 
-    def judged(self, share: float, from_bytes: int = 0) -> Judgement:
+    def judge_curve(self, share: float, from_bytes: int = 0) -> Judgement:
         """Return what is said of a curve whose sizes from ``from_bytes`` on have this share of a healthy rate."""
         rows = tuple((size, self.healthy_us(size) / (share if size >= from_bytes else 1.0)) for size in SIZES)
         table = Table("osu", "5.9", self.collective, ("size", "avg"), ("B", "us"), rows, 1, True, {})
@@ -76,7 +76,7 @@ class Run:
         fails, holds = 0, 100
         while holds - fails > 1:
             share = (fails + holds) // 2
-            if self.judged(share / 100, from_bytes).state == "fail":
+            if self.judge_curve(share / 100, from_bytes).state == "fail":
                 fails = share
             else:
                 holds = share
@@ -105,4 +105,4 @@ def table_lines() -> Iterator[str]:
 def _cell(run: Run) -> str:
     all_sizes, long = run.fails_from(0), run.fails_from(64 << 10)
     words = f"{all_sizes}" if all_sizes == long else f"{all_sizes}, {long}"
-    return words if run.judged(1.0).state == "pass" else f"({words})"
+    return words if run.judge_curve(1.0).state == "pass" else f"({words})"

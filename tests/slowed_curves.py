@@ -75,42 +75,42 @@ def links() -> Iterator[Link]:
 
 
 def _latency(tool: str, benchmark: str, starts: float) -> Callable[[Link, Mapping[int, float]], Table]:
-    def made(link: Link, shares: Mapping[int, float]) -> Table:
+    def make_table(link: Link, shares: Mapping[int, float]) -> Table:
         rows = tuple((size, link.turn_us(size, starts) / shares[size]) for size in SIZES)
         device = {"device": "CUDA"} if link.from_device else {}
         return Table(tool, "5.9", benchmark, ("size", "latency"), ("B", "us"), rows, 1, True, device)
 
-    return made
+    return make_table
 
 
 def _bandwidth(tool: str, benchmark: str, directions: int = 1, **context: int) -> Callable[..., Table]:
-    def made(link: Link, shares: Mapping[int, float]) -> Table:
+    def make_table(link: Link, shares: Mapping[int, float]) -> Table:
         both = 0.9 if directions == 2 else 1.0
         rows = tuple((size, directions * both * link.window(size) * shares[size]) for size in SIZES)
         device = {"device": "CUDA"} if link.from_device else {}
         return Table(tool, "5.9", benchmark, ("size", "bandwidth"), ("B", "MB/s"), rows, 1, True, {**device, **context})
 
-    return made
+    return make_table
 
 
 def _imb(benchmark: str, starts: float, counted: int, sends: int = 1) -> Callable[[Link, Mapping[int, float]], Table]:
-    def made(link: Link, shares: Mapping[int, float]) -> Table:
+    def make_table(link: Link, shares: Mapping[int, float]) -> Table:
         times = {size: sends * link.turn_us(size, starts / sends) / shares[size] for size in SIZES}
         rows = tuple((size, 1000, time, counted * size / time) for size, time in times.items())
         columns, units = ("size", "repetitions", "time", "bandwidth"), ("B", None, "us", "MB/s")
         return Table("imb", "2021.7", benchmark, columns, units, rows, 1, True, {"ranks": 2}, ended=True)
 
-    return made
+    return make_table
 
 
 def _perftest(benchmark: str, directions: int = 1) -> Callable[[Link, Mapping[int, float]], Table]:
-    def made(link: Link, shares: Mapping[int, float]) -> Table:
+    def make_table(link: Link, shares: Mapping[int, float]) -> Table:
         rows = tuple((size, 5000, directions * min(size / 0.4, link.window_mb_s) * shares[size]) for size in SIZES[1:])
         context = {"tx_depth": 128, **({"bidirectional": True} if directions == 2 else {})}
         columns, units = ("size", "iterations", "bandwidth"), ("B", None, "MB/s")
         return Table("perftest", None, benchmark, columns, units, rows, 1, True, context)
 
-    return made
+    return make_table
 
 
 PATTERNS: Mapping[str, Callable[[Link, Mapping[int, float]], Table]] = {

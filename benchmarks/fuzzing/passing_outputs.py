@@ -109,7 +109,7 @@ class PassingOutputs:
         return frozenset(point[1:] for point in self.printed)
 
 
-def judged_of(samples: Samples) -> PassingOutputs:
+def judge_samples(samples: Samples) -> PassingOutputs:
     """Return the samples that pass against some link, and how each is judged."""
     standards = {}
     for sample in (*samples.small, *samples.long):

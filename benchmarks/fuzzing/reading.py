@@ -36,9 +36,9 @@ def wrong(sample: Sample, text: str, how: tuple[str, ...]) -> str | None:
     if ill:
         return ill
     if how == ("cut",):
-        told: str | None = properties.invented(part, sample.values)
+        told: str | None = properties.invented_value(part, sample.values)
         return told or properties.wrongly_complete(part, sample.whole, text)
-    if how == ("noise",) and sample.takes_noise and properties.judged(part) != sample.verdict_facts:
+    if how == ("noise",) and sample.takes_noise and properties.judged_values(part) != sample.verdict_facts:
         return "a noise line changes what is read"
     return None
 

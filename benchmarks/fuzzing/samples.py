@@ -61,7 +61,7 @@ class Sample:
     @cached_property
     def verdict_facts(self) -> list[Any]:
         """Return all that a verdict depends on."""
-        found: list[Any] = properties.judged(self.whole)
+        found: list[Any] = properties.judged_values(self.whole)
         return found
 
     @cached_property

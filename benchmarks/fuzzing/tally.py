@@ -77,7 +77,7 @@ def tally_of(values: Mapping[str, Any]) -> Tally:
     return tally
 
 
-def done_in(file: Path | None, run: Mapping[str, Any]) -> dict[int, Tally]:
+def read_shares(file: Path | None, run: Mapping[str, Any]) -> dict[int, Tally]:
     """Return the shares of this run in a file; the file's first line says of which run it is.
 
     Raises ValueError if it is of another run. If the run was interrupted and the last line is cut, this line is

@@ -166,10 +166,10 @@ def _with_newlines(text: str) -> str:
         return text
     if "\n" not in text.rstrip("\n"):
         return _OTHER_ENDS.sub("\n", text)
-    return "\n".join([_last_shown(line) if _OTHER_ENDS.search(line) else line for line in text.split("\n")])
+    return "\n".join([_visible_part(line) if _OTHER_ENDS.search(line) else line for line in text.split("\n")])
 
 
-def _last_shown(line: str) -> str:
+def _visible_part(line: str) -> str:
     """Return a line without the progress bars that carriage returns in it overwrite."""
     *earlier, last = [part for part in line.split("\r") if clean(part).strip()] or [""]
     return _OTHER_ENDS.sub(" ", " ".join([*(part for part in earlier if not _PROGRESS.match(part)), last]))

@@ -138,7 +138,7 @@ def table(
         lines = _fold_columns(lines, width - gap * (len(widths) - 1), words)
         widths = _widths(lines)
     row_styles = (None, *(styles or [None] * len(rows)))
-    head, *body = (_laid_out(cells, widths, gap, right, style) for cells, style in zip(lines, row_styles, strict=True))
+    head, *body = (_row_lines(cells, widths, gap, right, style) for cells, style in zip(lines, row_styles, strict=True))
     rule = "─" * (sum(widths) + gap * (len(widths) - 1))
     return [*head, rule, *(line for row in body for line in row)]
 
@@ -173,7 +173,7 @@ def _cell_lines(cell: str, wide: int, breaks: re.Pattern[str]) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def _laid_out(
+def _row_lines(
     cells: Sequence[Sequence[str]], widths: Sequence[int], gap: int, right: Collection[int], style: str | None
 ) -> list[str]:
     """Return one row on as many lines as its tallest cell has, with the last cell in its style."""

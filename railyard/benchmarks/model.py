@@ -252,15 +252,15 @@ def _accept_none(table: Table) -> bool:
     return False
 
 
-def _as_printed(table: Table, column: str) -> tuple[Cell, ...]:
+def _printed_cells(table: Table, column: str) -> tuple[Cell, ...]:
     return table.column(column)
 
 
-def _not_known(repetitions: int, warm_up: int | None, version: str | None) -> int | None:
+def _unknown_repetitions(repetitions: int, warm_up: int | None, version: str | None) -> int | None:
     return None
 
 
-def as_printed(repetitions: int, warm_up: int | None, version: str | None) -> int:
+def printed_repetitions(repetitions: int, warm_up: int | None, version: str | None) -> int:
     """Return the repetitions of a tool that makes only those that it prints."""
     return repetitions
 
@@ -295,8 +295,8 @@ class Tool:
     is_part: Callable[[Table], bool] = _accept_none
     from_device: Callable[[Table], bool] = _accept_none
     repetitions: RepetitionsFrom = "printed"
-    at_most: Callable[[int, int | None, str | None], int | None] = _not_known
-    at_least: Callable[[int, int | None, str | None], int] = as_printed
+    at_most: Callable[[int, int | None, str | None], int | None] = _unknown_repetitions
+    at_least: Callable[[int, int | None, str | None], int] = printed_repetitions
     first_exchanges: int = 0
     sizes_a_doubling: int = 1
     end_line: str = ""
@@ -308,7 +308,7 @@ class Tool:
     fills_link: bool = True
     client: str = ""
     shared: str = ""
-    values: Callable[[Table, str], tuple[Cell, ...]] = _as_printed
+    values: Callable[[Table, str], tuple[Cell, ...]] = _printed_cells
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,7 @@ def moved_bytes(key: str, size: int, repetitions: int, window: int | None = None
     return MovedBytes(size * messages * traffic.forward, size * messages * traffic.backward)
 
 
-def moved_at_most(
+def row_payload(
     key: str,
     size: int,
     repetitions: int,
@@ -107,7 +107,7 @@ def moved_at_most(
     """Return the payload bytes of one printed row with all warm-ups; None if these are unknown.
 
     ``warm_up``: how many repetitions the tool was set to make before the measured ones. ``version``: the tool's, which
-    decides how often it warms up. Ping-pongs that happen once per run are not counted here: ``moved_by`` adds them.
+    decides how often it warms up. ``table_payload`` adds ping-pongs that happen once per run.
     """
     most = tool_of(find(key).tool).at_most(repetitions, warm_up, version)
     return None if most is None else moved_bytes(key, size, most, window, pairs)
@@ -120,16 +120,16 @@ def repetitions_of(table: Table, told: Repetitions | None) -> tuple[int, ...] | 
         printed = table.column(name)
         counts = tuple(count for count in printed if isinstance(count, int) and not isinstance(count, bool))
         return counts if len(counts) == len(printed) else None
-    return None if told is None else _told_of(table, told)
+    return None if told is None else _set_repetitions(table, told)
 
 
-def _told_of(table: Table, told: Repetitions) -> tuple[int, ...]:
+def _set_repetitions(table: Table, told: Repetitions) -> tuple[int, ...]:
     """Return how often a tool was set to measure each row of a table."""
     sizes = table.column("size") if "size" in table.columns else (None,) * len(table.rows)
     return tuple(told.of_size(size).measured for size in sizes)
 
 
-def moved_by(
+def table_payload(
     table: Table,
     key: str,
     window: int | None = None,
@@ -163,7 +163,7 @@ def moved_by(
         warm_up = None if told is None else told.of_size(size).warm_up
         surely = tool.at_least(repetitions, warm_up, table.version)
         least += moved_bytes(key, size, surely, window, pairs) or MovedBytes(0, 0)
-        upper = moved_at_most(key, size + beside, repetitions, window, pairs, warm_up, table.version)
+        upper = row_payload(key, size + beside, repetitions, window, pairs, warm_up, table.version)
         bounded = bounded and upper is not None
         most += upper or MovedBytes(0, 0)
     first = table.rows[0][table.columns.index("size")] if table.rows else 0
@@ -187,10 +187,10 @@ def least_moved(
     For a collective without a known lower bound it is nothing, and then it proves nothing.
     """
     if find(key).traffic is not None:
-        both = moved_by(table, key, window, told, node_pairs=max(1, nodes // 2))
+        both = table_payload(table, key, window, told, node_pairs=max(1, nodes // 2))
         return both[0] if both else MovedBytes(0, 0)
     least = find(key).least
-    counts: Sequence[object] | None = None if told is None else _told_of(table, told)
+    counts: Sequence[object] | None = None if told is None else _set_repetitions(table, told)
     if "repetitions" in table.columns:
         counts = table.column("repetitions")
     if least is None or "size" not in table.columns or counts is None:

@@ -171,7 +171,7 @@ def fastest(table: Table) -> Curve:
     return Curve(BANDWIDTH, "MB/s", (size,), (best,))
 
 
-def with_more(table: Table, steps: Iterable[Table]) -> Table:
+def add_later_steps(table: Table, steps: Iterable[Table]) -> Table:
     """Return a sample with the rows of its later steps; any other table as it is.
 
     Raises ValueError if the program had different settings in a later step, or if a row has no numbers.
@@ -180,7 +180,7 @@ def with_more(table: Table, steps: Iterable[Table]) -> Table:
     return merge_tables([table, *more], hosts_of(table)) if is_sample(table) and more else table
 
 
-def with_alone(table: Table, steps: Iterable[Table]) -> Table:
+def take_better_values(table: Table, steps: Iterable[Table]) -> Table:
     """Return the table with the better value of each direction, if a pair was measured again in a later step.
 
     In a healthy network with static routes, pairs that measure at once may share a link, and a pair may have had a bad

@@ -146,9 +146,9 @@ def _first(network: "Network", asked: Sample) -> "Step | ScreeningVerdict":
 
 def _nightly(network: "Network", asked: Sample) -> "Step":
     from railyard.verdict.blame.screening.plan import partners
-    from railyard.verdict.node_pairs import used_of
+    from railyard.verdict.node_pairs import parse_used_pairs
 
-    used = used_of(_read(asked.used), network.layout.nodes) if asked.used is not None else ()
+    used = parse_used_pairs(_read(asked.used), network.layout.nodes) if asked.used is not None else ()
     return partners(network, asked.nightly or 1, used, seed=datetime.now(timezone.utc).toordinal())
 
 
@@ -190,12 +190,12 @@ def next_text(given: Sequence[Path], at_once: Sequence[Path], leaf_of: Leaves) -
 
     Raises InputError if the logs hold no pair, and UsageError if no log is named.
     """
-    from railyard.verdict.blame.gpu_pairs import judged_again, next_pairs
+    from railyard.verdict.blame.gpu_pairs import judge_repeats, next_pairs
 
     if not given and not at_once:
         raise click.UsageError("name logs of nccl-tests between two nodes each")
     recorded, early = _read_logs(given, at_once, None)
-    return "".join(f"{ask.word}\n" for ask in next_pairs(judged_again(recorded, early, leaf_of)))
+    return "".join(f"{ask.word}\n" for ask in next_pairs(judge_repeats(recorded, early, leaf_of)))
 
 
 def slow_groups(output: Path, expected_mb_s: float) -> list[str]:
@@ -225,7 +225,7 @@ class JudgeOptions:
 def judge(given: Sequence[Path], leaf_of: Leaves, asked: JudgeOptions) -> int:
     """Print what logs of two nodes each say; return the exit code. Raises InputError."""
     from railyard.verdict.blame import gpu_pairs, gpu_pairs_text
-    from railyard.verdict.blame.gpu_pairs import judged_again
+    from railyard.verdict.blame.gpu_pairs import judge_repeats
     from railyard.verdict.gpu.pairs import check_logs
     from railyard.verdict.gpu.run import of_words
 
@@ -233,7 +233,7 @@ def judge(given: Sequence[Path], leaf_of: Leaves, asked: JudgeOptions) -> int:
     parsed: dict[str, ParsedOutput] = {}
     recorded, early = _read_logs(given, asked.at_once, asked.name_pattern, parsed)
     recorded = check_logs(recorded, parsed, target)
-    found = judged_again(recorded, early, leaf_of).judged
+    found = judge_repeats(recorded, early, leaf_of).judged
     few = gpu_pairs.sufficient(found, leaf_of) if asked.fewest else None
     if asked.plot is not None:
         from railyard.results.report.plots import write_pair_plot

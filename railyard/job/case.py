@@ -115,7 +115,7 @@ class Evidence:
     image: SeenImage | None = None
 
 
-def kept_of(
+def kept_test(
     case: Case,
     evidence: Evidence,
     words: Sequence[str],

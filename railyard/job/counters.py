@@ -398,7 +398,7 @@ def _devices(facts: Facts, drivers: Mapping[str, str]) -> tuple[DeviceCounters, 
     besides = _interfaces(facts, rows)
     found = []
     for name, row in rows.items():
-        if row is None or (name not in meant and _counted_elsewhere(name, facts, rows)):
+        if row is None or (name not in meant and _is_counted_twice(name, facts, rows)):
             continue
         found.append(_device(name, name, facts, row, besides.get(name) if name not in meant else None))
     netdev = DRIVERS["netdev"]
@@ -478,7 +478,7 @@ def _interfaces(facts: Facts, rows: Mapping[str, Driver | None]) -> dict[str, st
     return found
 
 
-def _counted_elsewhere(name: str, facts: Facts, rows: Mapping[str, Driver | None]) -> bool:
+def _is_counted_twice(name: str, facts: Facts, rows: Mapping[str, Driver | None]) -> bool:
     """Return whether this device, which is not an intended rail, counts what an intended rail counts already.
 
     That is the interface under software RDMA, and also the card of a rail that is named by its interface, if the card

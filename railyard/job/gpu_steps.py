@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from railyard.base.paths import packaged_text
 from railyard.job.counters import join_ends, node_of
 from railyard.job.launch import Launch
-from railyard.job.probe_job import env_words, lists_nodes, printed_so_far, step_words
+from railyard.job.probe_job import env_words, lines_of_printed, lists_nodes, step_words
 from railyard.parsers.gpu_pairs import FOLDER, Step
 from railyard.site.systems.jobs import SRUN
 
@@ -100,7 +100,7 @@ def lines(output: str, launch: str, program: Sequence[str], gpus: int, least_mb_
     run = " ".join(program)
     spent = f"[ ! -s groups.txt ] || [ $(($(date +%s) - $(cat {BEGUN}))) -gt {last_s} ]"
     starts = f"timeout -k 5 {STEP_S} {launch} env"
-    made = [*printed_so_far(output), f"{asked} > groups.txt 2> groups.err || :"]
+    made = [*lines_of_printed(output), f"{asked} > groups.txt 2> groups.err || :"]
     for gpu, own in enumerate(visible):
         one = f"echo '{SAYS}{gpu}'; {starts} CUDA_VISIBLE_DEVICES={own} {run}"
         made.append(f"{spent} || {{ {one}; }} > {output_of(gpu)} 2>&1 || :")

@@ -346,7 +346,7 @@ def lines(
     steps = " ".join(STEPS)
     asked = f"{railyard} next {options}"
     made = [
-        *printed_so_far(output),
+        *lines_of_printed(output),
         f"for step in {steps}; do {asked} $made > $step.txt 2> $step.err && [ -s $step.txt ] || break; "
         f'{launch} {run} $step.txt {rest} > $step.out 2>&1 || break; made="$made $step.out"; done',
     ]
@@ -358,7 +358,7 @@ def lines(
     return made
 
 
-def printed_so_far(output: str) -> list[str]:
+def lines_of_printed(output: str) -> list[str]:
     """Return the lines that set ``made`` to the file with what the job has printed so far, ``output`` at its end.
 
     PBS keeps what a job prints elsewhere until its end, so the script's own descriptor names the file.
@@ -417,7 +417,7 @@ class Sample:
         sample = f"{self.launch} {self.program} {SAMPLE} $step.txt {' '.join(self.words)}"
         asked = _asks_next(self.asking)
         return [
-            *printed_so_far(output),
+            *lines_of_printed(output),
             # From an earlier measurement in this folder.
             f"rm -f {' '.join(f'{step}.out' for step in STEPS)}",
             "measure_step() {",

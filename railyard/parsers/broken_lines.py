@@ -109,7 +109,7 @@ class _Way(NamedTuple):
 
 def without_broken_lines(parsed: ParsedOutput, text: str, read: Callable[[str], ParsedOutput]) -> ParsedOutput:
     """Return what was read of a text, or a failure without any table if its lines were broken at a column."""
-    found = broken_at(parsed, text, read)
+    found = break_column(parsed, text, read)
     if found is None:
         return parsed
     column, number, line = found
@@ -128,14 +128,14 @@ def refuse_broken_lines(error: ParseError, text: str, read: Callable[[str], Pars
 
     A text of two tools is no such text.
     """
-    found = None if "of one tool:" in error.expected else broken_at(ParsedOutput(), text, read)
+    found = None if "of one tool:" in error.expected else break_column(ParsedOutput(), text, read)
     if found is None:
         return error
     column, number, line = found
     return ParseError(number, line, f"whole lines: they are {_BROKEN} {column}; paste it without line breaks")
 
 
-def broken_at(parsed: ParsedOutput, text: str, read: Callable[[str], ParsedOutput]) -> tuple[int, int, str] | None:
+def break_column(parsed: ParsedOutput, text: str, read: Callable[[str], ParsedOutput]) -> tuple[int, int, str] | None:
     """Return the column at which the lines of a text were broken, and the first such line with its number; or None."""
     if len(text) > _LONGEST or parsed.fabric or parsed.hardware:
         return None

@@ -43,7 +43,7 @@ from railyard.parsers.fabric.text import without_marks
 from railyard.parsers.failure_lines import STEPD
 from railyard.parsers.lines import Line, can_be_of, clean_text, first_line, is_failure, lines_of
 from railyard.parsers.output import ParsedOutput, ParseError, Remark
-from railyard.parsers.tool_signs import held_back, is_refusal, refusal_in
+from railyard.parsers.tool_signs import is_refusal, refusal_in, without_collector
 from railyard.parsers.unread_rows import without_commented_rows
 from railyard.parsers.wrong_lines import without_mixed_rows
 
@@ -283,13 +283,13 @@ def _without_prefixes(text: str, read: Callable[[str], ParsedOutput], is_read: b
     return parsed if parsed.tables or parsed.fabric or parsed.hardware or parsed.failures else None
 
 
-@held_back
+@without_collector
 def _parse_any(text: str) -> ParsedOutput:
     text = clean_text(text)  # here once, or each parser would do it again
     known, states = read_by_tool(text, PARSERS), read_by_tool(text, FABRIC_PARSERS)
     printed = {tool: parsed for tool, parsed in known.items() if _own_lines(parsed)}
     if len(printed) > 1:
-        raise _claimed_twice(printed, text) or _mixed_error(printed, text)
+        raise _ambiguity_error(printed, text) or _mixed_error(printed, text)
     ports = [parsed for parsed in states.values() if parsed.fabric or parsed.hardware]
     if printed or ports:
         return _with_log(_combine_parts([*printed.values(), *ports]), known.values())
@@ -392,7 +392,7 @@ def _remark(line: Line) -> Remark:
     return Remark(line.number, line.text.strip()[:2000])
 
 
-def _claimed_twice(printed: Mapping[str, ParsedOutput], text: str) -> ParseError | None:
+def _ambiguity_error(printed: Mapping[str, ParsedOutput], text: str) -> ParseError | None:
     """Return the error of a heading that two tools print alike; None if each tool's rows are its own.
 
     A tool knows a row if it does not remark on it. Comments do not count, since many parsers skip them; nor does a text

@@ -123,7 +123,7 @@ def _read_parts(
             counted_to = head.end()
         begin = 0 if head is None else head.end() + 1
         try:
-            parts.append(_moved_down(read(text[begin:end]), lines))
+            parts.append(_shift_lines(read(text[begin:end]), lines))
         except ParseError as error:
             expected = f"{error.expected}, for {name}"
             errors.append(ParseError(error.line_number and error.line_number + lines, error.line, expected))
@@ -138,7 +138,7 @@ def _lines(text: str, first: int) -> list[Remark]:
     return [Remark(number, line.strip()[:2000]) for number, line in numbered if line.strip()]
 
 
-def _moved_down(parsed: ParsedOutput, lines: int) -> ParsedOutput:
+def _shift_lines(parsed: ParsedOutput, lines: int) -> ParsedOutput:
     return replace(
         parsed,
         tables=tuple(replace(table, line=table.line + lines) for table in parsed.tables),

@@ -38,7 +38,7 @@ class Parsers(Mapping[str, Callable[[str], "ParsedOutput"]]):
     def __getitem__(self, tool: str) -> Callable[[str], "ParsedOutput"]:
         read = self._known[tool]
         if read is None:
-            read = self._known[tool] = held_back(import_module(f"{self._package}.{tool}").parse)
+            read = self._known[tool] = without_collector(import_module(f"{self._package}.{tool}").parse)
         return read
 
     def __contains__(self, tool: object) -> bool:
@@ -280,7 +280,7 @@ def is_refusal(failures: Sequence[str], beside: int) -> bool:
     return beside <= _MOST_BESIDE + len(failures) and any(map(refusal_in, failures))
 
 
-def held_back(read: Callable[[str], "ParsedOutput"]) -> Callable[[str], "ParsedOutput"]:
+def without_collector(read: Callable[[str], "ParsedOutput"]) -> Callable[[str], "ParsedOutput"]:
     """Return a parser that reads with the collector off and then restores it, even if the parser raises."""
 
     @wraps(read)

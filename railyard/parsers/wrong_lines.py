@@ -282,7 +282,7 @@ def without_mixed_rows(parsed: ParsedOutput, text: str) -> ParsedOutput:
         )
     if not tools & _TOOLS:
         return parsed
-    failure = _first_mixed(parsed, text) or _first_torn(parsed, text)
+    failure = _first_mixed_row(parsed, text) or _first_torn_row(parsed, text)
     if failure is None:
         return parsed
     # a heading without rows is a consequence
@@ -290,7 +290,7 @@ def without_mixed_rows(parsed: ParsedOutput, text: str) -> ParsedOutput:
     return ParsedOutput((), (failure, *rest), parsed.remarks)
 
 
-def _first_mixed(parsed: ParsedOutput, text: str) -> Remark | None:
+def _first_mixed_row(parsed: ParsedOutput, text: str) -> Remark | None:
     # A row whose own validation failed is a failure, and no row of another output.
     noted = [note for note in (*parsed.failures, *parsed.remarks) if not _FAILED.search(note.text)]
     notes = [note for note in noted if _row(note.line, note.text) is not None]
@@ -299,7 +299,7 @@ def _first_mixed(parsed: ParsedOutput, text: str) -> Remark | None:
     return next(_find_mixed(parsed, text, {note.line for note in notes}), None)
 
 
-def _first_torn(parsed: ParsedOutput, text: str) -> Remark | None:
+def _first_torn_row(parsed: ParsedOutput, text: str) -> Remark | None:
     """Return a failure for the first row of which a part is of another output, and what shows it; None without one.
 
     Two programs wrote into one file, and a row of each was broken. OSU and IMB print each figure into a field of a

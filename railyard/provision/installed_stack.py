@@ -170,14 +170,14 @@ def changed_files(site: Site, stack: str) -> tuple[str, ...]:
     state = site.home / ".railyard/installed" / f"{site.system.system}-{stack}.json"
     if entry.container is not None:
         image = entry.container.image_at(site.home).file
-        return () if image is None or not os.path.isfile(image) else _changed_since(state, (Path(image),))
+        return () if image is None or not os.path.isfile(image) else _changed_files(state, (Path(image),))
     prefix = Path(entry.path(entry.prefix, site.home)) if entry.prefix else None
     tools = {tool: entry.executable(tool, site.home) for tool in entry.benchmarks}
     if any(_listed_folders(None if prefix is None else str(prefix), tools)):
         return ()
     libraries = () if prefix is None else (*prefix.glob("lib*/libmpi*.so*"), *prefix.glob("bin/mpirun"))
     programs = [each for tool in tools.values() for each in _programs(Path(tool))]
-    return _changed_since(state, (*libraries, *programs))
+    return _changed_files(state, (*libraries, *programs))
 
 
 def _programs(tool: Path) -> list[Path]:
@@ -187,9 +187,9 @@ def _programs(tool: Path) -> list[Path]:
 
 
 @lru_cache(maxsize=64)
-def _changed_since(file: Path, paths: tuple[Path, ...]) -> tuple[str, ...]:
+def _changed_files(file: Path, paths: tuple[Path, ...]) -> tuple[str, ...]:
     # Asked once per process: all tests of a run have the same answer.
-    return kept_files.changed_since(file, paths)
+    return kept_files.changed_files(file, paths)
 
 
 def _listed_folders(prefix: str | None, tools: Mapping[str, str]) -> list[Path]:

@@ -81,7 +81,7 @@ def find_changed(folder: Path) -> str | None:
     return None
 
 
-def changed_since(file: Path, paths: Iterable[Path]) -> tuple[str, ...]:
+def changed_files(file: Path, paths: Iterable[Path]) -> tuple[str, ...]:
     """Return which of a site's own files have changed since the last look, and keep what they are now.
 
     A site may install again without notice. So a change is reported once, and the first look reports nothing. Files

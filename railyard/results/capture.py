@@ -288,7 +288,7 @@ def plan(system: System, path: Path, references: References, records: Sequence[R
     refused = list(left)
     entries: list[CapturedEntry] = []
     for group in groups:
-        why = _not_of(group, system) or too_few(group, quick=asked.quick)
+        why = _unfit_reason(group, system) or too_few(group, quick=asked.quick)
         if why is not None:
             refused.append(f"{group.name}: {why}")
             continue
@@ -354,7 +354,7 @@ class _Refusal(ValueError):
     """Why one metric of a test is not captured."""
 
 
-def _not_of(group: Group, system: System) -> str | None:
+def _unfit_reason(group: Group, system: System) -> str | None:
     """Return why a test does not fit the present system: a fabric, stack or rail was renamed or removed."""
     if group.fabric not in system.fabrics:
         return f'found the fabric "{group.fabric}", expected one of systems/{system.system}.yaml'

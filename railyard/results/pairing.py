@@ -90,7 +90,7 @@ def pair(a: Sequence[Record], b: Sequence[Record]) -> Pairing:
     in which the sides differ.
     """
     usable_a, usable_b = _usable(a), _usable(b)
-    left_out = (*_left_out("A", a, usable_a), *_left_out("B", b, usable_b))
+    left_out = (*_excluded_records("A", a, usable_a), *_excluded_records("B", b, usable_b))
     if not usable_a or not usable_b:
         side = "A" if not usable_a else "B"
         raise RailyardError(f"side {side}: found no test that measured anything, expected one; {'; '.join(left_out)}")
@@ -134,7 +134,7 @@ def why_left_out(record: Record) -> str | None:
     return None
 
 
-def _left_out(side: str, records: Sequence[Record], usable: Sequence[Record]) -> tuple[str, ...]:
+def _excluded_records(side: str, records: Sequence[Record], usable: Sequence[Record]) -> tuple[str, ...]:
     if len(records) == len(usable):
         return ()
     why: dict[str, list[str]] = {}
@@ -270,7 +270,7 @@ def differences(a: Sequence[Record], b: Sequence[Record]) -> tuple[Difference, .
         if mine != other:
             many = len(mine | other) > 2
             sides = (
-                (_only_on_first(mine, other), _only_on_first(other, mine))
+                (_missing_names(mine, other), _missing_names(other, mine))
                 if many
                 else (tuple(sorted(mine)), tuple(sorted(other)))
             )
@@ -367,7 +367,7 @@ def _flat(value: object, name: str = "") -> Iterator[tuple[str, str]]:
         yield name, str(value)
 
 
-def _only_on_first(mine: frozenset[str], other: frozenset[str]) -> tuple[str, ...]:
+def _missing_names(mine: frozenset[str], other: frozenset[str]) -> tuple[str, ...]:
     """Return what one side has and the other lacks."""
     return tuple(sorted(mine - other)) or (("no other",) if mine else ())
 

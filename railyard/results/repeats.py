@@ -155,7 +155,7 @@ def choose_records(
         else:
             left.setdefault(why, []).append(record)
     groups = tuple(Group(*test, tuple(found), distance) for (test, distance), found in served.items())
-    return groups, tuple(_left_out(why, found) for why, found in left.items())
+    return groups, tuple(_say_excluded(why, found) for why, found in left.items())
 
 
 def why_not(record: Record, *, replace: bool) -> str | None:
@@ -206,7 +206,7 @@ def _find_broken(curve: CurveRecord) -> Iterator[str]:
                 break
 
 
-def _left_out(why: str, records: Sequence[Record]) -> str:
+def _say_excluded(why: str, records: Sequence[Record]) -> str:
     tests = count_of(len(records), "test")
     runs = list(dict.fromkeys(record.made.run for record in records))
     return f"{tests} of {', '.join(runs[:3])}{' …' if len(runs) > 3 else ''}: {why}"
@@ -253,7 +253,7 @@ def spread(columns: Mapping[int, Sequence[float]], jobs: Sequence[str], metric: 
         own[size] = max(own[size], _needed_tolerance(shares[size], middle, len(shares), jobs), WORST_FACTOR * farthest)
     kept = [size for size in own if own[size] <= most]
     by_regime = {
-        name: _rounded_up(max([least, *(own[size] for size in kept if regime(size) == name)])) for name in REGIMES
+        name: _round_up(max([least, *(own[size] for size in kept if regime(size) == name)])) for name in REGIMES
     }
     left = {size: own.get(size, math.inf) for size in columns if size not in kept}
     asserted = {size: shares[size] for size in kept}
@@ -303,6 +303,6 @@ def _outliers(shares: Mapping[int, Sequence[float]], least: float) -> tuple[Outl
     return tuple(worst[place] for place in sorted(worst))
 
 
-def _rounded_up(tolerance: float) -> float:
+def _round_up(tolerance: float) -> float:
     """Return the tolerance as a person would write it: rounded up to a thousandth."""
     return math.ceil(round(tolerance * 1000, 6)) / 1000

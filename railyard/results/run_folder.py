@@ -308,7 +308,7 @@ def keep_beside(home: Path, output: str, kept: KeptTest) -> None:
         raise SetupError(f"{file}: found {found}, expected to write there what the test was given") from error
 
 
-def written_beside(items: Sequence[RelationRecord] | Sequence[CostRecord], name: str) -> str:
+def list_text(items: Sequence[RelationRecord] | Sequence[CostRecord], name: str) -> str:
     """Return the text of a file of relations or of costs; ``name`` is the key of the list in it."""
     return json.dumps({"format": FORMAT, name: encode(list(items))}, ensure_ascii=False, indent=1) + "\n"
 

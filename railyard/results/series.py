@@ -13,7 +13,7 @@ from railyard.base.wording import count_of, listing
 from railyard.benchmarks.model import Figure
 from railyard.results.pairing import why_left_out
 from railyard.results.record.form import Record
-from railyard.results.report.text import how_made
+from railyard.results.report.text import record_origin
 from railyard.results.store.verify import unit_factor
 from railyard.site.test_id import plain_check, without_repeat
 from railyard.stacks.model import SINGLE
@@ -144,7 +144,7 @@ def _once_a_run(points: Sequence[Point]) -> tuple[tuple[Point, ...], int]:
 
 def _why_not(record: Record) -> str | None:
     if record.no_measurement is not None and record.found.state != "not-tested":
-        return f"{how_made(record)}, so nothing was measured"
+        return f"{record_origin(record)}, so nothing was measured"
     return why_left_out(record)
 
 

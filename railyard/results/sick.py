@@ -266,8 +266,8 @@ def _part(key: _Key, seen: _Seen, passes: "_Passes") -> SickPart:
         sentence=record.found.verdict.sentence,
         confidence=min(words, key=_SURE.index),
         state="sick" if passed is None else "passed since",
-        first=_as_seen(seen[-1][0]),
-        last=_as_seen(record),
+        first=_seen_test(seen[-1][0]),
+        last=_seen_test(record),
         node=nodes[0] if is_own and nodes else None,
         nodes=nodes,
         rail=suspect.rail,
@@ -289,7 +289,7 @@ def _with_flaps(parts: Sequence[SickPart], ports: Sequence[NodePort]) -> list[Si
         if known is not None:
             found[key] = _add_flaps(known, port.report)
         elif port.report.state != "seldom":
-            found[key] = _only_flapped(port)
+            found[key] = _flapping_part(port)
     return sorted(found.values(), key=lambda part: part.last.time, reverse=True)
 
 
@@ -308,7 +308,7 @@ def _add_flaps(part: SickPart, report: FlapReport) -> SickPart:
     return replace(part, flaps=flaps, state="sick", passed=None, evidence=evidence, last=last)
 
 
-def _only_flapped(port: NodePort) -> SickPart:
+def _flapping_part(port: NodePort) -> SickPart:
     report, flaps = port.report, _as_flaps(port.report)
     is_good = report.state == "good again" and flaps.good_from is not None
     return SickPart(
@@ -328,7 +328,7 @@ def _as_flaps(report: FlapReport) -> SeenFlaps:
     )  # fmt: skip
 
 
-def _as_seen(record: Record) -> SeenTest:
+def _seen_test(record: Record) -> SeenTest:
     return SeenTest(record.made.run, record.test.case, record.made.time)
 
 
@@ -357,7 +357,7 @@ class _Passes:
         for alike in dict.fromkeys(_likeness_of(record) for record, _ in seen):
             later = itertools.takewhile(lambda record: record.made.time > last, self._by.get(alike, ()))
             found += itertools.islice((record for record in later if _covers(record, key)), 1)
-        return _as_seen(max(found, key=lambda one: one.made.time)) if found else None
+        return _seen_test(max(found, key=lambda one: one.made.time)) if found else None
 
 
 def _covers(record: Record, key: _Key) -> bool:
@@ -370,12 +370,12 @@ def _covers(record: Record, key: _Key) -> bool:
         return False
     if not set(key.nodes) <= {label(node) for node in record.where.nodes}:
         return False
-    if record.found.pairs is not None and not _measured_in(record.found.pairs, key.nodes):
+    if record.found.pairs is not None and not _has_value(record.found.pairs, key.nodes):
         return False
     return key.rail is None or record.test.benchmark == _FABRIC_STATE or _has_carried(record, key.nodes, key.rail)
 
 
-def _measured_in(pairs: PairsRecord, nodes: Sequence[str]) -> bool:
+def _has_value(pairs: PairsRecord, nodes: Sequence[str]) -> bool:
     """Return whether a run of pairs has a value for a node or a pair; a sample may have measured neither.
 
     If the rows are in a file, the record knows a pair if both nodes met all others, or if it is one of the worst pairs.

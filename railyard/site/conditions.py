@@ -51,7 +51,7 @@ _KERNEL_DRIVER = re.compile(r"(?P<name>[a-z][a-z0-9_]{1,30})(?: (?P<version>[0-9
 _IN_TREE: Final = frozenset({"4.0-0", "5.0-0"})
 
 
-def as_written(text: str) -> str | None:
+def strip_blanks(text: str) -> str | None:
     """Return the text without blanks around it."""
     return text.strip() or None
 
@@ -66,7 +66,7 @@ def choice(known: Sequence[str]) -> str:
     return f"{', '.join(known[:-1])} or {known[-1]}"
 
 
-def on_off(text: str) -> str | None:
+def parse_switch(text: str) -> str | None:
     """Return "on" or "off" for these words, and for enabled and disabled."""
     return _ON_OFF_WORDS.get(text.strip().lower())
 
@@ -84,7 +84,7 @@ def first_number(text: str) -> float:
 
 def c_states(text: str) -> str | None:
     """Return whether idle states deeper than C1 are on; it also reads a list of their names."""
-    known = on_off(text)
+    known = parse_switch(text)
     names = text.split()
     if known is not None or not names or not all(map(_IDLE_STATE.fullmatch, names)):
         return known
@@ -158,7 +158,7 @@ def operating_system(text: str) -> str | None:
 def same_operating_system(stated: str, shown: str) -> bool:
     """Return whether two distributions have the same name, and the same release as far as both state it."""
     one, other = _named_release(stated), _named_release(shown)
-    return one[0] == other[0] and _alike_so_far(one[1], other[1])
+    return one[0] == other[0] and _same_start(one[1], other[1])
 
 
 def _named_release(text: str) -> tuple[str, str]:
@@ -214,7 +214,7 @@ def same_driver(stated: str, shown: str) -> bool:
     name, _, version = shown.partition(" ")
     if stated.startswith("OFED "):
         of_ofed = name.startswith("mlx") and version and version not in _IN_TREE
-        return not of_ofed or _alike_so_far(stated.removeprefix("OFED "), version)
+        return not of_ofed or _same_start(stated.removeprefix("OFED "), version)
     stated_name, _, stated_version = stated.partition(" ")
     return name == stated_name and (not version or not stated_version or version == stated_version)
 
@@ -255,7 +255,7 @@ def same_mpi(stated: str, shown: str) -> bool:
     if one != other:
         names = _mpi_names()
         return names[one] == names[other]
-    return not its or not others or _alike_so_far(its, others)
+    return not its or not others or _same_start(its, others)
 
 
 def _add_spaces(text: str) -> str:
@@ -271,7 +271,7 @@ def _named_version(text: str) -> tuple[str, str]:
     return (text, "") if found is None else (text[: found.start()].strip(), found[0])
 
 
-def _alike_so_far(one: str, other: str) -> bool:
+def _same_start(one: str, other: str) -> bool:
     return all(mine == its for mine, its in zip(_parts(one), _parts(other), strict=False))
 
 
@@ -304,7 +304,7 @@ def _contradicts(stated: str, shown: str) -> bool:
     return False
 
 
-def _fact(name: str, read: Callable[[str], str | None] = as_written) -> Callable[[NodeFactsShown], tuple[str, ...]]:
+def _fact(name: str, read: Callable[[str], str | None] = strip_blanks) -> Callable[[NodeFactsShown], tuple[str, ...]]:
     """Return the function that reads one fact of a node."""
     return lambda seen: _each(read, [seen.facts.get(name)])
 
@@ -312,12 +312,12 @@ def _fact(name: str, read: Callable[[str], str | None] = as_written) -> Callable
 def _rail(*names: str) -> Callable[[NodeFactsShown], tuple[str, ...]]:
     """Return the function that reads, for each rail, the first of these facts, as it is."""
     return lambda seen: _each(
-        as_written, [next((said[name] for name in names if name in said), None) for said in seen.rails]
+        strip_blanks, [next((said[name] for name in names if name in said), None) for said in seen.rails]
     )
 
 
 def _of_run(name: str) -> Callable[[NodeFactsShown], tuple[str, ...]]:
-    return lambda seen: _each(as_written, [seen.run.get(name)])
+    return lambda seen: _each(strip_blanks, [seen.run.get(name)])
 
 
 def _each(read: Callable[[str], str | None], texts: Sequence[str | None]) -> tuple[str, ...]:
@@ -338,7 +338,7 @@ class Condition:
     name: str
     what: str
     expected: str
-    read: Callable[[str], str | None] = as_written
+    read: Callable[[str], str | None] = strip_blanks
     shown: Callable[[NodeFactsShown], tuple[str, ...]] = _no_value
     alike: Callable[[str, str], bool] = operator.eq
     costs: Callable[[str, str], bool] = _contradicts
@@ -357,8 +357,8 @@ _TABLE: tuple[Condition, ...] = (
         "turbo",
         "whether clocks may rise above the nominal one",
         _ON_OFF,
-        on_off,
-        _fact("turbo", on_off),
+        parse_switch,
+        _fact("turbo", parse_switch),
         costs=lambda stated, shown: shown == "off",
         read_from="intel_pstate/no_turbo, cpufreq/boost",
     ),
@@ -366,7 +366,7 @@ _TABLE: tuple[Condition, ...] = (
         "smt",
         "several hardware threads per core (Hyper-Threading)",
         _ON_OFF,
-        on_off,
+        parse_switch,
         _fact("smt", lambda text: SMT.get(text)),
         costs=lambda stated, shown: shown == "on",
         read_from="cpu/smt/control",
@@ -402,7 +402,7 @@ _TABLE: tuple[Condition, ...] = (
         "node-interleave",
         "one memory domain over all sockets",
         _ON_OFF,
-        on_off,
+        parse_switch,
         lambda seen: node_interleaving(seen.facts),
         costs=lambda stated, shown: shown == "on",
         read_from="system/node, on two sockets or more",
@@ -427,7 +427,7 @@ _TABLE: tuple[Condition, ...] = (
         "processor",
         "model of the processors",
         "a model, such as Xeon E5-2660 v3",
-        as_written,
+        strip_blanks,
         _fact("processor"),
         same_processor,
         _always_differs,
@@ -474,7 +474,7 @@ _TABLE: tuple[Condition, ...] = (
         "bios-version",
         "version of the machine's firmware",
         "a version",
-        as_written,
+        strip_blanks,
         _fact("bios_version"),
         costs=_always_differs,
         read_from="dmi/id",
@@ -613,4 +613,4 @@ def _alternatives(condition: Condition, text: str) -> list[str]:
     """
     if condition.is_free or condition.is_field:
         return [text]
-    return text.split(" or ") if condition.read in (as_written, operating_system) else _OR.split(text)
+    return text.split(" or ") if condition.read in (strip_blanks, operating_system) else _OR.split(text)

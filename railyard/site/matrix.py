@@ -496,10 +496,10 @@ def asked_for(system: System, needs: tuple[Need, ...]) -> tuple[Need, ...]:
     stated = [each for need in needs for each in _of_applications(system, need)]
     known = problem_features(system)
     there = [need for need in _sweep_needs(system, stated) if not need.feature or need.feature in known]
-    return tuple(_as_stated(system, need) for need in there)
+    return tuple(_apply_stated_sizes(system, need) for need in there)
 
 
-def _as_stated(system: System, need: Need) -> Need:
+def _apply_stated_sizes(system: System, need: Need) -> Need:
     """Return a need with the nodes and ranks that the system's file states for its benchmark, if it takes them.
 
     Numbers that no check takes are refused before a run (``find_untaken``).

@@ -66,7 +66,7 @@ def hops_between(
     if len(nodes) != 2:
         return None
     one, other = map(label, nodes)
-    kept = kept_of(home, system, fabric)
+    kept = stored_distances(home, system, fabric)
     if kept is None:
         return stated
     found = set()
@@ -76,7 +76,7 @@ def hops_between(
     return found.pop() if len(found) == 1 else None
 
 
-def kept_of(home: Path, system: str, fabric: str) -> StoredDistances | None:
+def stored_distances(home: Path, system: str, fabric: str) -> StoredDistances | None:
     """Return what is kept of a fabric, None if nothing is.
 
     Raises InputError for a file that is damaged or has another form.
@@ -196,7 +196,7 @@ def contradictions(home: Path, system: System) -> Iterator[tuple[str, str]]:
     Raises InputError for a file of distances that is damaged or has another form.
     """
     for name, fabric in system.fabrics.items():
-        kept = kept_of(home, system.system, name)
+        kept = stored_distances(home, system.system, name)
         for rail in fabric.rails if kept is not None else ():
             found = contradiction(places_of(home, system, name, (rail,)), kept, (rail.device,))
             if found is not None:
@@ -220,7 +220,7 @@ def _measured_leaves(home: Path, system: str, fabric: str, devices: Sequence[str
     """Return each node's leaf switch as it was measured, if all these rails divide the nodes in the same way: rails of
     several planes have separate switches.
     """
-    kept = kept_of(home, system, fabric)
+    kept = stored_distances(home, system, fabric)
     if kept is None or not devices:
         return _NONE
     of_rails = [{label(node): place for node, place in kept.places.get(device, {}).items()} for device in devices]

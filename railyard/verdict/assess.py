@@ -417,7 +417,7 @@ def _job(
         refused=refused,
         timed_out=evidence.timed_out,
         stuck=_find_stuck(case.launch.nodes, readings) if evidence.timed_out else (),
-        stuck_in=_stuck_in(case.launch.nodes, readings) if evidence.timed_out else (),
+        stuck_in=_stuck_processes(case.launch.nodes, readings) if evidence.timed_out else (),
         time_limit_s=case.time_limit_s,
         scheduler=case.site.system.scheduler,
         memory_kills={
@@ -461,7 +461,7 @@ def _find_stuck(nodes: Sequence[str], readings: Mapping[str, counters.NodeCounte
     return unended if len(unended) < sum(node in readings for node in nodes) else ()
 
 
-def _stuck_in(nodes: Sequence[str], readings: Mapping[str, counters.NodeCounters]) -> tuple[str, ...]:
+def _stuck_processes(nodes: Sequence[str], readings: Mapping[str, counters.NodeCounters]) -> tuple[str, ...]:
     """Return, of each process that did not react, what it does instead."""
     there = (readings[node] for node in nodes if node in readings and readings[node].exit_code is None)
     return tuple(dict.fromkeys(_hangs(*one) for each in there for one in each.stuck))

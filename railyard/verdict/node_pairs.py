@@ -191,7 +191,7 @@ class NodePairs(Sizes):
         """Return the tables with the better value of each repeated pair, and with all steps of a sample."""
         again = node_pairs.over_all(again)
         try:
-            return [node_pairs.with_alone(node_pairs.with_more(table, again), again) for table in tables]
+            return [node_pairs.take_better_values(node_pairs.add_later_steps(table, again), again) for table in tables]
         except ValueError:  # a row without numbers: rule 2 says so
             return tables
 
@@ -228,8 +228,8 @@ class NodePairs(Sizes):
                 slow = node_pairs.slow_nodes(tables[0], SLOW_NODE)
                 return (pair_search.slow_within([each[:2] for each in slow], slow[0][2]),) if slow else ()
             again = node_pairs.over_all(again)
-            every = node_pairs.with_more(tables[0], again)
-            better = node_pairs.with_alone(every, again)
+            every = node_pairs.add_later_steps(tables[0], again)
+            better = node_pairs.take_better_values(every, again)
             faster = [
                 (before, after)
                 for before, after in zip(node_pairs.pairs_of(every), node_pairs.pairs_of(better), strict=True)
@@ -334,7 +334,7 @@ def used_text(nights: Iterable[Night]) -> str:
     return "\n".join("".join(f"{one} {other}\n" for one, other in sorted(night.by_name())) for night in nights)
 
 
-def used_of(text: str, nodes: Sequence[str]) -> tuple[tuple[Pair, ...], ...]:
+def parse_used_pairs(text: str, nodes: Sequence[str]) -> tuple[tuple[Pair, ...], ...]:
     """Return the pairs of such a text as places in ``nodes``; pairs with other nodes are left out."""
     places = {label(node): place for place, node in enumerate(nodes)}
     nights = []

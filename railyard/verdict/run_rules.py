@@ -192,7 +192,7 @@ def _rails_unlike(inputs: Inputs) -> RuleResult | None:
     return fail_rule(1, inputs.job.rails_unlike, "set-up", say.look_at_addresses())
 
 
-def _timed_out(inputs: Inputs) -> RuleResult | None:
+def _judge_time_limit(inputs: Inputs) -> RuleResult | None:
     job = inputs.job
     if not job.timed_out:
         return None
@@ -340,7 +340,7 @@ _CAUSES: tuple[Callable[[Inputs], RuleResult | None], ...] = (
     _judge_refusal,
     _rails_unlike,
     _cut,
-    _timed_out,
+    _judge_time_limit,
     _wrong_data,
     _exit_code,
     _nodes,
@@ -408,7 +408,7 @@ def _rate(metric: MetricInput) -> RuleResult | _NoBound | str:
         return _NoBound(say.unit_of_upper_limit(declared.name, declared.unit, cite_band(other), other.unit))
     nearest: _NoBound | str = _NoBound(say.no_size_of_upper_limit(declared.name))
     for size, value in points(metric):
-        for bound, what, look in _most_often(metric, size):
+        for bound, what, look in _upper_rates(metric, size):
             described = say.share_of_rate(declared.figure(size, value), bound, what)
             if value > bound * IMPOSSIBLE_FACTOR.value:
                 return fail_rule(3, say.say_disbelieved(described), "set-up", say.look_at_pairs(look))
@@ -417,7 +417,7 @@ def _rate(metric: MetricInput) -> RuleResult | _NoBound | str:
     return nearest
 
 
-def _most_often(metric: MetricInput, size: int) -> Iterator[tuple[float, str, str]]:
+def _upper_rates(metric: MetricInput, size: int) -> Iterator[tuple[float, str, str]]:
     """Yield each upper bound at a size: its value, what it is, and what else to look at."""
     for band in metric.upper_limits:
         bound = band.bound_at(size)

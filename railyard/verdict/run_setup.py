@@ -170,7 +170,7 @@ def _find_crossed(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
         there = _with_another_rail_in(facts, name, others)
         for one in facts if there else ():
             own = _networks(one, name)
-            found = (_first_apart(there[network], name, own, told) for network in sorted(own) if network in there)
+            found = (_first_stranger(there[network], name, own, told) for network in sorted(own) if network in there)
             other = None if one.node in told else next((each for each in found if each is not None), None)
             if other is None:
                 continue
@@ -191,7 +191,7 @@ def _with_another_rail_in(
     return found
 
 
-def _first_apart(nodes: deque[NodeFacts], name: str, own: frozenset[str], told: Set[str]) -> NodeFacts | None:
+def _first_stranger(nodes: deque[NodeFacts], name: str, own: frozenset[str], told: Set[str]) -> NodeFacts | None:
     """Return the first node that is in no sentence yet, and whose rail of this name shares none of these networks."""
     while nodes and nodes[0].node in told:
         nodes.popleft()
@@ -364,7 +364,7 @@ def conditions_of(case: Case, evidence: Evidence, used: Sequence[str]) -> tuple[
     stated: dict[tuple[str, str], list[str]] = {}
     for entry in case.site.references.entries:
         if entry.id in used:
-            for name, text in stated_by(entry.source).items():
+            for name, text in stated_conditions(entry.source).items():
                 stated.setdefault((name, text), []).append(entry.id)
     nodes = seen_nodes(case, evidence) if stated else {}
     return tuple(
@@ -373,7 +373,7 @@ def conditions_of(case: Case, evidence: Evidence, used: Sequence[str]) -> tuple[
     )
 
 
-def stated_by(source: Source) -> dict[str, str]:
+def stated_conditions(source: Source) -> dict[str, str]:
     """Return what a source states, by name: its conditions, and those of its fields that are conditions too."""
     fields = {"firmware": source.firmware, "driver": source.driver, "mpi": source.mpi}
     hops = {} if source.hops is None else {"hops": str(source.hops)}

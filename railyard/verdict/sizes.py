@@ -178,7 +178,7 @@ def _first_node(case: Case, table: Table) -> traffic.NodeTraffic:
     threshold = (case.launch.settings.threshold_bytes or 0) * parts_of_a_vector(case.benchmark, nodes)
     large = replace(table, rows=tuple(row for row in table.rows if _size(table, row) >= threshold))
     split = least_moved(large, *told, nodes, case.ranks_per_node)
-    both = moved_bytes.moved_by(table, *told, case.node_pairs, beside=int(MESSAGE_OVERHEAD.value))
+    both = moved_bytes.table_payload(table, *told, case.node_pairs, beside=int(MESSAGE_OVERHEAD.value))
     most = both[1] if both else None
     mosts = (None, None) if most is None else (most.tx, most.rx)
     return traffic.NodeTraffic(least.tx, least.rx, split.tx, split.rx, *mosts)

@@ -47,14 +47,14 @@ def test_of_a_longer_one_both_ends_are_read_and_said_in_little_memory(tmp_path: 
 
 
 @pytest.mark.fault("output", "1,000,001 short lines of noise", "1,000,001 lines, at most 1,000,000 are judged")
-def test_of_many_short_lines_both_ends_are_read(tmp_path: Path, said: str) -> None:
+def test_of_many_short_lines_both_ends_are_read(tmp_path: Path, promise: str) -> None:
     file = tmp_path / "job.out"
     file.write_bytes(b"y\n" * MOST_LINES)
     assert (read_bounded(file).is_cut, too_long(file, "it")) == (False, None)
     file.write_bytes(b"y\n" * (MOST_LINES + 1))
     found = read_bounded(file)
     assert found.is_cut and found.content.count(b"\n") <= MOST_LINES
-    assert too_long(file, "it") == f"it has {said}: only its first and last 524,288 bytes were read"
+    assert too_long(file, "it") == f"it has {promise}: only its first and last 524,288 bytes were read"
 
 
 def test_a_line_longer_than_an_end_is_cut(tmp_path: Path) -> None:

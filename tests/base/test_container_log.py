@@ -11,18 +11,18 @@ from railyard.cli.main import main
 TIME = "2026-07-01T10:00:00.123456789Z"
 
 
-def logged(printed: str, stream: str = "stdout") -> str:
+def log_line(printed: str, stream: str = "stdout") -> str:
     return json.dumps({"log": printed, "stream": stream, "time": TIME}, separators=(",", ":")) + "\n"
 
 
 def test_each_object_is_a_line() -> None:
-    text = logged("# OSU\n") + logged("a warning\n", "stderr") + "\n" + logged('1\t "x"\r\n') + logged("\n")
+    text = log_line("# OSU\n") + log_line("a warning\n", "stderr") + "\n" + log_line('1\t "x"\r\n') + log_line("\n")
     assert container_lines(text) == '# OSU\na warning\n\n1\t "x"\r\n\n'
     assert container_lines(text.removesuffix("\n")) == container_lines(text)
 
 
 def test_a_line_of_several_objects_is_one_and_another_stream_is_not_mixed_with_it() -> None:
-    text = logged("1  ") + logged("a warning\n", "stderr") + logged("2.50\n") + logged("cut")
+    text = log_line("1  ") + log_line("a warning\n", "stderr") + log_line("2.50\n") + log_line("cut")
     assert container_lines(text) == "\na warning\n1  2.50\n\ncut"
 
 
@@ -32,9 +32,9 @@ def test_a_line_of_several_objects_is_one_and_another_stream_is_not_mixed_with_i
         "# OSU\n",
         '{"log": 1}\n',
         '{"end": {"log": "x"}}\n',
-        logged("1\n") + "2 3.0\n",
-        logged("1\n") + logged("2\n")[:30],
-        logged("1\n2\n"),
+        log_line("1\n") + "2 3.0\n",
+        log_line("1\n") + log_line("2\n")[:30],
+        log_line("1\n2\n"),
         '{"log":' + "[" * 100_000,
         '{"start": {},\n "log": "x"}\n',
     ],
@@ -50,7 +50,7 @@ def test_an_output_in_a_containers_log_gets_the_verdict_of_the_output(
     rows = "".join(f"{size:<18d}{size / (0.3 + size / 12_300):>12.2f}\n" for size in sizes)
     plain = f"mpirun -np 2 osu_bw\n# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n{rows}"
     said = []
-    for text in (plain, "".join(map(logged, plain.splitlines(keepends=True)))):
+    for text in (plain, "".join(map(log_line, plain.splitlines(keepends=True)))):
         file = tmp_path / "output.log"
         file.write_text(text, encoding="utf-8")
         assert main(["judge", str(file), "--link", "ib-edr"]) == 0

@@ -19,7 +19,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Whole:
+class Document:
     class_: Literal["a", "b"]
     count: int
     ready: bool = True
@@ -28,8 +28,8 @@ class Whole:
 
 
 def test_a_whole_number_serves_as_a_number_and_class_loses_its_underscore() -> None:
-    whole = decode(Whole, {"class": "a", "count": 2, "parts": [{"name": "x", "share": 1}]})
-    assert whole == Whole("a", 2, True, (Part("x", 1.0),))
+    whole = decode(Document, {"class": "a", "count": 2, "parts": [{"name": "x", "share": 1}]})
+    assert whole == Document("a", 2, True, (Part("x", 1.0),))
     assert encode(whole) == {
         "class": "a",
         "count": 2,
@@ -97,14 +97,14 @@ def test_unknown_keys_are_kept_in_nested_objects_and_cannot_replace_a_known_one(
 )
 def test_a_wrong_value_is_named_with_its_path(data: object, sentence: str) -> None:
     with pytest.raises(FormError) as caught:
-        decode(Whole, data)
+        decode(Document, data)
     assert str(caught.value) == sentence
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_what_is_not_finite_is_never_encoded(value: float) -> None:
     with pytest.raises(FormError) as caught:
-        encode(Whole("a", 1, notes={"deep": [0.0, value]}))
+        encode(Document("a", 1, notes={"deep": [0.0, value]}))
     assert str(caught.value) == f"notes.deep[1]: found {value}, expected a finite number"
 
 
@@ -144,7 +144,7 @@ def test_what_is_nested_deeper_than_any_file_of_ours_is_refused_before_it_is_pas
 
 
 def test_a_form_that_keeps_no_unknown_keys_passes_over_them() -> None:
-    assert decode(Whole, {"class": "a", "count": 1, "new": float("nan")}) == Whole("a", 1)
+    assert decode(Document, {"class": "a", "count": 1, "new": float("nan")}) == Document("a", 1)
 
 
 def test_who_only_writes_need_not_wait_for_pydantic() -> None:

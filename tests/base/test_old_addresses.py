@@ -38,7 +38,7 @@ from railyard.systems import Fabric
 """
 
 
-def imported(folder: Path, text: str) -> tuple[int, list[str], str]:
+def run_script(folder: Path, text: str) -> tuple[int, list[str], str]:
     """Run a file with these lines; return exit code, what railyard said about imports, and the last line."""
     file = folder / "mine.py"
     file.write_text(text, encoding="utf-8")
@@ -48,7 +48,7 @@ def imported(folder: Path, text: str) -> tuple[int, list[str], str]:
 
 
 def test_what_the_shipped_checks_imported_is_found(tmp_path: Path) -> None:
-    code, said, last = imported(tmp_path, OF_CHECKS)
+    code, said, last = run_script(tmp_path, OF_CHECKS)
     assert code == 0, last
     assert len(said) == 24
 
@@ -57,7 +57,7 @@ def test_the_sentence_names_the_line_and_the_new_address(tmp_path: Path) -> None
     lines = "import railyard\nfrom railyard.launch import Launch\nfrom railyard.stacks import NIC_PER_RANK\n"
     policy = "NIC_PER_RANK from railyard.stacks, which is in railyard.stacks.model now"
     end = "; change that line: the next release removes the old address"
-    assert imported(tmp_path, lines + "from railyard.systems import Fabric, load_systems")[:2] == (
+    assert run_script(tmp_path, lines + "from railyard.systems import Fabric, load_systems")[:2] == (
         0,
         [
             f"railyard: mine.py:2 imports railyard.launch, which is railyard.job.launch now{end}",
@@ -73,7 +73,7 @@ def test_there_is_one_class_at_both_addresses(tmp_path: Path) -> None:
         "from railyard.store.query import FoundRecords as found\nfrom railyard.results.store import query\n"
         "assert found is query.FoundRecords"
     )
-    assert imported(tmp_path, text)[0] == 0
+    assert run_script(tmp_path, text)[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -89,11 +89,11 @@ def test_there_is_one_class_at_both_addresses(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_nowhere_is_an_error(line: str, last: str, tmp_path: Path) -> None:
-    assert imported(tmp_path, line)[::2] == (1, last)
+    assert run_script(tmp_path, line)[::2] == (1, last)
 
 
 def test_a_name_that_a_package_never_had_is_an_error(tmp_path: Path) -> None:
-    assert imported(tmp_path, "from railyard.stacks import nosuch")[2].startswith(
+    assert run_script(tmp_path, "from railyard.stacks import nosuch")[2].startswith(
         "ImportError: cannot import name 'nosuch' from 'railyard.stacks'"
     )
 

@@ -33,15 +33,15 @@ def test_an_error_of_a_pattern_comes_at_its_first_use() -> None:
         late.search("a")
 
 
-def _late(value: object) -> Iterator[re.Pattern[str]]:
+def _late_patterns(value: object) -> Iterator[re.Pattern[str]]:
     if type(value) is type(late_regex("")):
         yield value
     elif isinstance(value, Mapping):
         for each in value.values():
-            yield from _late(each)
+            yield from _late_patterns(each)
     elif isinstance(value, tuple | list):
         for each in value:
-            yield from _late(each)
+            yield from _late_patterns(each)
 
 
 def test_every_late_pattern_of_the_parsers_and_verdicts_compiles() -> None:
@@ -50,7 +50,7 @@ def test_every_late_pattern_of_the_parsers_and_verdicts_compiles() -> None:
         folder = import_module(f"railyard.{room}")
         for module in pkgutil.walk_packages(folder.__path__, f"{folder.__name__}."):
             for value in vars(import_module(module.name)).values():
-                for pattern in _late(value):
+                for pattern in _late_patterns(value):
                     assert pattern.flags & re.UNICODE, (module.name, pattern.pattern)
                     count += 1
     assert count > 150, f"found {count} in {railyard.__name__}"

@@ -23,9 +23,9 @@ def test_a_file_takes_the_place_of_the_old_one_with_the_permissions_that_it_is_g
 
 
 @pytest.mark.fault("store", "a file system that takes the new file and not its name", "Is a directory")
-def test_what_cannot_be_written_leaves_the_old_one_and_nothing_of_the_new(tmp_path: Path, said: str) -> None:
+def test_what_cannot_be_written_leaves_the_old_one_and_nothing_of_the_new(tmp_path: Path, promise: str) -> None:
     (tmp_path / "taken").mkdir()
-    with pytest.raises(OSError, match=said):
+    with pytest.raises(OSError, match=promise):
         write_whole(tmp_path / "taken", "new\n")
     assert {path.name for path in tmp_path.iterdir()} == {"taken"}
     with pytest.raises(FileNotFoundError):

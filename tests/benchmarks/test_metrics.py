@@ -10,7 +10,7 @@ from railyard.base.errors import RailyardError
 from railyard.benchmarks import metrics, moved_bytes
 from railyard.benchmarks.metrics import curves, key_figures
 from railyard.benchmarks.model import Curve, Figure, Physics, physics_of
-from railyard.benchmarks.moved_bytes import MovedBytes, moved_at_most, moved_by
+from railyard.benchmarks.moved_bytes import MovedBytes, row_payload, table_payload
 from railyard.benchmarks.table.micro import BENCHMARKS, TOOLS, find, metric
 from railyard.parsers import PARSERS
 from railyard.parsers import TOOLS as PARSED_TOOLS
@@ -21,7 +21,7 @@ NPB: dict[str, Any] = {"tool": "npb", "class": "B"}
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 
 
-def recorded(tool: str, name: str) -> Table:
+def recorded_table(tool: str, name: str) -> Table:
     return PARSERS[tool]((RECORDINGS / name).read_text(encoding="utf-8")).tables[0]
 
 
@@ -95,7 +95,7 @@ def test_an_unknown_key_and_an_unknown_metric_are_one_sentence() -> None:
 
 
 def test_a_recorded_ping_pong_gives_two_curves() -> None:
-    bandwidth, latency = curves(recorded("imb", "imb2021.11-PingPong-mpich5.0.2-veth.out"), "imb/PingPong")
+    bandwidth, latency = curves(recorded_table("imb", "imb2021.11-PingPong-mpich5.0.2-veth.out"), "imb/PingPong")
     assert (bandwidth.metric, bandwidth.unit, bandwidth.sizes[0], len(bandwidth.sizes)) == ("bandwidth", "MB/s", 1, 21)
     assert (latency.metric, latency.unit, latency.sizes[0], latency.values[0]) == ("latency", "us", 0, 80.81)
     assert bandwidth.value_at(1048576) == 439.41
@@ -139,8 +139,8 @@ def test_minimum_and_maximum_in_the_place_of_one_time() -> None:
 
 
 def test_np_out_of_a_bidirectional_run_counts_each_size_once() -> None:
-    written = recorded("netpipe", "netpipe3.7.2-bidirectional-openmpi4.1.4-veth.np.out")
-    printed = recorded("netpipe", "netpipe3.7.2-bidirectional-openmpi4.1.4-veth.out")
+    written = recorded_table("netpipe", "netpipe3.7.2-bidirectional-openmpi4.1.4-veth.np.out")
+    printed = recorded_table("netpipe", "netpipe3.7.2-bidirectional-openmpi4.1.4-veth.out")
     (one,), (other,) = curves(written, "netpipe/bidirectional"), curves(printed, "netpipe/bidirectional")
     assert one.sizes == other.sizes
 
@@ -227,7 +227,7 @@ def test_what_counters_saw_lies_between_the_least_and_the_most(
 ) -> None:
     columns = {"size": "B", "repetitions": None}
     tool, _, name = key.partition("/")
-    made = moved_by(table(name, columns, *rows, tool=tool, ranks=2), key, window)
+    made = table_payload(table(name, columns, *rows, tool=tool, ranks=2), key, window)
     assert made is not None
     least, most = made
     assert most is not None
@@ -237,26 +237,26 @@ def test_what_counters_saw_lies_between_the_least_and_the_most(
 
 
 def test_netpipe_is_exact_to_its_warm_up() -> None:
-    printed = recorded("netpipe", "netpipe3.7.2-stream-openmpi4.1.4-veth.out")
-    made = moved_by(printed, "netpipe/stream")
+    printed = recorded_table("netpipe", "netpipe3.7.2-stream-openmpi4.1.4-veth.out")
+    made = table_payload(printed, "netpipe/stream")
     sent = 3 * 10 * sum(int(size or 0) for size in printed.column("size"))
     assert made == (MovedBytes(sent, 0), MovedBytes(sent + 100, 100))
 
 
 def test_warm_ups_of_imb_are_bounded_and_of_osu_unknown() -> None:
-    assert moved_at_most("imb/PingPong", 1, 20) == MovedBytes(51, 51)  # 20 to see, 20 timed, 1 before, 10 to warm up
-    assert moved_at_most("imb/PingPong", 1, 20, version="2021.11") == MovedBytes(42, 42)
-    assert moved_at_most("imb/Uniband", 1, 1, 16, version="2021.11") == MovedBytes(32, 0)  # one is not warmed up
-    assert moved_at_most("osu/osu_bw", 1, 20) is None
-    made = moved_by(table("osu_bw", {"size": "B", "repetitions": None}, (1, 10), tool="osu"), "osu/osu_bw")
+    assert row_payload("imb/PingPong", 1, 20) == MovedBytes(51, 51)  # 20 to see, 20 timed, 1 before, 10 to warm up
+    assert row_payload("imb/PingPong", 1, 20, version="2021.11") == MovedBytes(42, 42)
+    assert row_payload("imb/Uniband", 1, 1, 16, version="2021.11") == MovedBytes(32, 0)  # one is not warmed up
+    assert row_payload("osu/osu_bw", 1, 20) is None
+    made = table_payload(table("osu_bw", {"size": "B", "repetitions": None}, (1, 10), tool="osu"), "osu/osu_bw")
     assert made == (MovedBytes(640, 0), None)
 
 
 def test_a_table_without_repetitions_or_of_a_collective_has_no_bytes() -> None:
-    written = recorded("netpipe", "netpipe3.7.2-bidirectional-openmpi4.1.4-veth.np.out")
-    assert moved_by(written, "netpipe/bidirectional") is None
-    reduced = recorded("imb", "imb2021.11-Allreduce-Barrier-mpich5.0.2-veth.out")
-    assert moved_by(reduced, "imb/Allreduce") is None
+    written = recorded_table("netpipe", "netpipe3.7.2-bidirectional-openmpi4.1.4-veth.np.out")
+    assert table_payload(written, "netpipe/bidirectional") is None
+    reduced = recorded_table("imb", "imb2021.11-Allreduce-Barrier-mpich5.0.2-veth.out")
+    assert table_payload(reduced, "imb/Allreduce") is None
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from railyard.benchmarks.moved_bytes import (
     Repetitions,
     is_mirrored,
     least_moved,
-    moved_by,
     parts_of_a_vector,
+    table_payload,
 )
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.parsers.output import Table
@@ -150,7 +150,7 @@ def test_each_size_has_the_repetitions_of_its_launch() -> None:
     rows = ((1024, 1.0), (4096, 1.0))
     of_osu = replace(table("osu_bw", rows, ("size", "bandwidth")), tool="osu")
     assert least_moved(of_osu, "osu/osu_bw", 1, TWO_LAUNCHES) == MovedBytes(110 * 1024 + 7 * 4096, 0)
-    both = moved_by(of_osu, "osu/osu_bw", 1, TWO_LAUNCHES)
+    both = table_payload(of_osu, "osu/osu_bw", 1, TWO_LAUNCHES)
     assert both is not None and both[1] == MovedBytes(110 * 1024 + 7 * 4096, 0)
     of_osu = replace(of_osu, benchmark="osu_allreduce")
     moved = 100 * 1024 + 6 * 4096

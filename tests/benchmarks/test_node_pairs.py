@@ -14,7 +14,7 @@ from railyard.benchmarks.node_pairs import (
     moved_bytes,
     pairs_of,
     slow_nodes,
-    with_alone,
+    take_better_values,
 )
 from railyard.benchmarks.table.network import BISECTION, ON_NODE, PAIRS
 from railyard.parsers.output import Cell, Table
@@ -86,9 +86,9 @@ def test_a_pair_that_is_good_alone_counts_as_good_and_a_slow_one_stays_slow() ->
     alone = table(
         ((1, 0, 2, 44.0, 20.0, 0.0), (2, 0, 2, 46.0, 99.0, 0.0), (3, 0, 2, 45.5, 22.0, 0.0)), "alone", "n3 n2 n1"
     )
-    better = with_alone(table(), [alone])
+    better = take_better_values(table(), [alone])
     assert [row[3:5] for row in better.rows] == [(48.0, 47.0), (46.0, 45.5), (45.0, 25.0)]
-    assert with_alone(table(), []) == table()
+    assert take_better_values(table(), []) == table()
 
 
 def test_every_node_moved_what_its_pairs_did_both_ways() -> None:

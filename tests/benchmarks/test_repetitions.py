@@ -36,7 +36,7 @@ def pace(link: str, seconds: float | None = None) -> Pace:
     return Pace(rate, start, seconds_for(rate, None) if seconds is None else seconds)
 
 
-def checked(work: Work) -> Work:
+def with_validation(work: Work) -> Work:
     """Return the same with OSU's validation, which runs each repetition twice."""
     return Work(work.sizes, work.messages, made=lambda count: 2 * count, checked=True)
 
@@ -62,8 +62,8 @@ def test_a_fast_link_has_time_for_what_the_tool_makes_by_itself(
     ("link", "latency", "bandwidth"), [("ib-ndr", 493, 7), ("ib-edr", 477, 7), ("eth-100", 465, 7)]
 )
 def test_a_validation_takes_longer_than_the_messages_of_a_fast_link(link: str, latency: int, bandwidth: int) -> None:
-    assert fit_repetitions(checked(PINGPONG), FEWEST_LATENCY, LATENCY, pace(link)).repetitions == latency
-    assert fit_repetitions(checked(STREAM), FEWEST_BANDWIDTH, BANDWIDTH, pace(link)).repetitions == bandwidth
+    assert fit_repetitions(with_validation(PINGPONG), FEWEST_LATENCY, LATENCY, pace(link)).repetitions == latency
+    assert fit_repetitions(with_validation(STREAM), FEWEST_BANDWIDTH, BANDWIDTH, pace(link)).repetitions == bandwidth
 
 
 @pytest.mark.parametrize("rails", [1, 2, 8])
@@ -129,9 +129,9 @@ def test_no_link_gets_less_than_the_fewest_nor_more_than_the_tools_own_nor_more_
 def test_small_messages_of_a_fast_link_are_repeated_as_often_as_by_the_tool_itself(
     link: str, latency: int, bandwidth: int
 ) -> None:
-    found = fit_two_launches(checked(PINGPONG), FEWEST_LATENCY, LATENCY, pace(link))
+    found = fit_two_launches(with_validation(PINGPONG), FEWEST_LATENCY, LATENCY, pace(link))
     assert found == TwoLaunches(8192, LATENCY, Amounts(latency, latency * 100 // 10_000))
-    found = fit_two_launches(checked(STREAM), FEWEST_BANDWIDTH, BANDWIDTH, pace(link))
+    found = fit_two_launches(with_validation(STREAM), FEWEST_BANDWIDTH, BANDWIDTH, pace(link))
     assert found == TwoLaunches(8192, BANDWIDTH, Amounts(bandwidth, 1, 64))
 
 
@@ -139,7 +139,7 @@ def test_a_launch_is_enough_if_its_number_is_not_far_from_the_tools_own() -> Non
     assert fit_two_launches(PINGPONG, FEWEST_LATENCY, LATENCY, pace("ib-ndr")) is None
     assert fit_two_launches(STREAM, FEWEST_BANDWIDTH, BANDWIDTH, pace("eth-10")) is None  # 68 of 100
     # 10,000 exchanges of 20 us at each small size take too much of the time, and 465 take 9 ms.
-    assert fit_two_launches(checked(PINGPONG), FEWEST_LATENCY, LATENCY, pace("eth-100")) is None
+    assert fit_two_launches(with_validation(PINGPONG), FEWEST_LATENCY, LATENCY, pace("eth-100")) is None
     assert fit_two_launches(Work((4 << 20,), 1), FEWEST_BANDWIDTH, BANDWIDTH, pace("eth-1")) is None  # no small one
 
 
@@ -155,7 +155,7 @@ def test_the_virtual_cluster_has_one_launch_unless_its_file_gives_it_time() -> N
 def test_two_launches_take_no_longer_than_one_may_and_small_messages_move_few_of_the_bytes(
     rate: float, seconds: float, is_checked: bool
 ) -> None:
-    given_pace, work = Pace(rate, START_OVER_RDMA_US, seconds), checked(STREAM) if is_checked else STREAM
+    given_pace, work = Pace(rate, START_OVER_RDMA_US, seconds), with_validation(STREAM) if is_checked else STREAM
     found = fit_two_launches(work, FEWEST_BANDWIDTH, BANDWIDTH, given_pace)
     if found is None:
         return

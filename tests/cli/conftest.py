@@ -21,7 +21,7 @@ from railyard.results.record.form import (
 )
 from railyard.verdict.blame.node_pairs import next_step, rounds_text
 from railyard.verdict.blame.search.model import Settings, Step
-from tests.cli.commands.test_pairs import TEXT, alone, slow
+from tests.cli.commands.test_pairs import TEXT, one_pair_rounds, slow
 from tests.made import nccl_pair_logs
 from tests.made.records import made_record
 
@@ -125,14 +125,14 @@ def fill(home: Path) -> None:
     step = next_step(parse(slow(TEXT)).tables, Settings(), None)
     assert isinstance(step, Step)
     rounds = rounds_text(step.rounds, step.repeats)
-    (home / "step2.out").write_text(alone(rounds, {"slow": "10.00", "good": "40.00"}), encoding="utf-8")
+    (home / "step2.out").write_text(one_pair_rounds(rounds, {"slow": "10.00", "good": "40.00"}), encoding="utf-8")
     (home / "logs").mkdir()
     for log in nccl_pair_logs.logs(nccl_pair_logs.names(4), nccl_pair_logs.healthy, (8,)):
         (home / "logs" / log.name).write_text(log.text, encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def filled_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Such a site, one for all tests of a module."""
     home = tmp_path_factory.mktemp("site")
     fill(home)
@@ -140,10 +140,10 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def site(filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def site(filled_site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the site, which is the folder of the site and of the shell."""
     home = tmp_path / "site"
-    shutil.copytree(filled, home)
+    shutil.copytree(filled_site, home)
     monkeypatch.setenv(HOME_VARIABLE, str(home))
     monkeypatch.chdir(home)
     monkeypatch.setenv("NO_COLOR", "1")

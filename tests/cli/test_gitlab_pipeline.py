@@ -75,14 +75,14 @@ def test_nothing_that_runs_is_a_sentence() -> None:
     )
 
 
-def loaded(settings: Settings = SETTINGS) -> dict[str, Any]:
+def load_pipeline(settings: Settings = SETTINGS) -> dict[str, Any]:
     found = yaml.safe_load(format_pipeline(pipeline("mine", CELLS, settings)))
     assert isinstance(found, dict)
     return found
 
 
 def test_two_jobs_never_write_the_same_file_and_wait_for_each_other() -> None:
-    made = loaded()
+    made = load_pipeline()
     measuring_names = ["mine hsn mpich", "mine hsn intelmpi"]
     assert list(made) == ["stages", "default", *measuring_names, "mine report", "mine keep", "mine compare"]
     assert made["stages"] == ["measure", "report"]
@@ -99,7 +99,7 @@ def test_two_jobs_never_write_the_same_file_and_wait_for_each_other() -> None:
 
 def test_a_failed_verdict_is_tried_again_by_nothing() -> None:
     for settings in (SETTINGS, Settings(("login",), per="test", build=True)):
-        made = loaded(settings)
+        made = load_pipeline(settings)
         assert made["default"] == {
             "tags": ["login"],
             "retry": {"max": 1, "when": ["runner_system_failure"]},
@@ -111,7 +111,7 @@ def test_a_failed_verdict_is_tried_again_by_nothing() -> None:
 
 
 def test_spack_builds_once_before_all_that_measures() -> None:
-    made = loaded(Settings(("login",), build=True))
+    made = load_pipeline(Settings(("login",), build=True))
     assert made["stages"] == ["build", "measure", "report"]
     assert made["mine build"]["script"][-1] == ".venv/bin/railyard spack install --system mine"
     assert made["mine hsn mpich"]["script"][-1].endswith(" -p '^mpich$' --spack --copy-to \"$results\"")
@@ -119,7 +119,7 @@ def test_spack_builds_once_before_all_that_measures() -> None:
 
 def test_what_a_site_chose_stands_in_the_scripts_and_in_no_variable() -> None:
     place = Place("/srv/my clone", "make venv stacks", "/opt/railyard", "--full -S 'a=b c'", "--noise 2%")
-    made = loaded(Settings(("login",), build=True, place=place))
+    made = load_pipeline(Settings(("login",), build=True, place=place))
     script = made["mine hsn mpich"]["script"]
     assert script[:2] == ["cd '/srv/my clone'", "make venv stacks"]
     assert script[-1] == (
@@ -139,7 +139,7 @@ def test_options_that_no_shell_reads_are_a_sentence() -> None:
 
 def test_every_job_is_in_pipelines_of_merge_requests() -> None:
     # GitLab leaves out jobs without rules, and then refuses the child because it has no job
-    made = loaded(Settings(("login",), build=True, pages=True))
+    made = load_pipeline(Settings(("login",), build=True, pages=True))
     jobs_of = {name: job for name, job in made.items() if name not in ("stages", "default")}
     always = {name for name, job in jobs_of.items() if all("if" not in rule for rule in job["rules"])}
     assert always == {"mine build", "mine hsn mpich", "mine hsn intelmpi", "mine report"}
@@ -151,12 +151,12 @@ def test_every_job_is_in_pipelines_of_merge_requests() -> None:
 
 
 def test_a_runner_of_the_login_node_builds_and_reports_where_another_measures() -> None:
-    made = loaded(Settings(("compute", "slurm"), ("login",), "jacamar", build=True))
+    made = load_pipeline(Settings(("compute", "slurm"), ("login",), "jacamar", build=True))
     assert made["default"]["tags"] == ["compute", "slurm"]
     assert made["default"]["id_tokens"] == {"SITE_ID_TOKEN": {"aud": "$CI_SERVER_URL"}}
     elsewhere = {name for name, job in made.items() if isinstance(job, dict) and job.get("tags") == ["login"]}
     assert elsewhere == {"mine build", "mine report", "mine keep", "mine compare"}
-    assert "id_tokens" not in loaded()["default"]
+    assert "id_tokens" not in load_pipeline()["default"]
 
 
 def test_a_job_that_slurm_runs_asks_for_what_its_tests_need(
@@ -197,7 +197,7 @@ def test_a_jobs_exit_code_is_the_runs_and_its_files_are_its_own(tmp_path: Path, 
     kept = tmp_path / "railyard-results" / "hsn_mpich"
     kept.mkdir(parents=True)
     (kept / "report.html").write_text("of an older pipeline", encoding="utf-8")
-    done = run_job(tmp_path, loaded(READY)["mine hsn mpich"], f'echo "$*" >asked; exit {code}')
+    done = run_job(tmp_path, load_pipeline(READY)["mine hsn mpich"], f'echo "$*" >asked; exit {code}')
     assert (done.returncode, done.stderr) == (code, "")
     asked = (tmp_path / "asked").read_text(encoding="utf-8")
     assert asked == f"run --system mine:hsn -p ^mpich$ --copy-to {kept}\n"
@@ -209,7 +209,7 @@ def test_the_page_is_made_of_what_there_is_and_names_what_is_not(tmp_path: Path,
     there = tmp_path / "railyard-results" / "hsn_mpich"
     there.mkdir(parents=True)
     (there / "records.jsonl").write_text("", encoding="utf-8")
-    done = run_job(tmp_path, loaded(READY)["mine report"], f'echo "$*" >asked; exit {code}')
+    done = run_job(tmp_path, load_pipeline(READY)["mine report"], f'echo "$*" >asked; exit {code}')
     assert done.returncode == expected
     assert done.stdout == (
         "hsn_intelmpi: found no records, expected those of its job; it was cancelled, or failed before it measured\n"
@@ -231,7 +231,7 @@ def test_a_branchs_results_are_kept_and_the_oldest_forgotten(tmp_path: Path) -> 
     kept.mkdir()
     for number in range(1, KEPT_PIPELINES + 3):
         (kept / f"{number}.jsonl").touch()
-    done = run_job(tmp_path, loaded(READY)["mine keep"], "exit 2", CI_PIPELINE_ID="1000")
+    done = run_job(tmp_path, load_pipeline(READY)["mine keep"], "exit 2", CI_PIPELINE_ID="1000")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert {path.stem for path in kept.iterdir()} == {*map(str, range(4, KEPT_PIPELINES + 3)), "1000"}
     assert (kept / "1000.jsonl").read_text(encoding="utf-8") == "one\n"
@@ -241,7 +241,7 @@ def test_a_branchs_results_are_kept_and_the_oldest_forgotten(tmp_path: Path) -> 
 def test_a_cancelled_pipeline_is_neither_kept_nor_compared(tmp_path: Path, name: str) -> None:
     (tmp_path / "railyard-branch").mkdir()
     (tmp_path / "railyard-branch/7.jsonl").touch()
-    done = run_job(tmp_path, loaded(READY)[name], "exit 2", CI_PIPELINE_ID="8")
+    done = run_job(tmp_path, load_pipeline(READY)[name], "exit 2", CI_PIPELINE_ID="8")
     then = "kept" if name == "mine keep" else "compared"
     sentence = f"railyard-results: found no records, expected those of the jobs that measured; nothing is {then}\n"
     assert (done.returncode, done.stdout, done.stderr) == (0, sentence, "")
@@ -254,14 +254,14 @@ def test_a_merge_request_is_compared_with_its_target_branch(tmp_path: Path, code
     kept.mkdir()
     for name in ("7", "8"):
         (kept / f"{name}.jsonl").write_text(f"{name}\n", encoding="utf-8")
-    done = run_job(tmp_path, loaded(READY)["mine compare"], f'echo "$1 $4"; cat "$2" "$3"; exit {code}')
+    done = run_job(tmp_path, load_pipeline(READY)["mine compare"], f'echo "$1 $4"; cat "$2" "$3"; exit {code}')
     assert (done.returncode, done.stdout, done.stderr) == (code, "compare \n7\n8\nnew\n", "")
     assert (tmp_path / "railyard-compare.txt").read_text(encoding="utf-8") == done.stdout
 
 
 def test_a_target_branch_without_results_is_a_sentence(tmp_path: Path) -> None:
     with_records(tmp_path)
-    job = loaded(READY)["mine compare"]
+    job = load_pipeline(READY)["mine compare"]
     done = run_job(tmp_path, job, "exit 2", CI_MERGE_REQUEST_TARGET_BRANCH_NAME="main")
     assert (done.returncode, done.stdout, done.stderr) == (0, (
         "main: found no results of this branch, expected those of its last pipelines; nothing is compared\n"
@@ -290,7 +290,7 @@ def test_a_runner_without_spack_ends_the_build_with_a_sentence(
 
 
 def test_a_second_pipeline_waits_for_what_the_first_measures_builds_and_keeps() -> None:
-    first, second = (loaded(Settings(("login",), per=per, build=True)) for per in ("stack", "test"))
+    first, second = (load_pipeline(Settings(("login",), per=per, build=True)) for per in ("stack", "test"))
     for made in (first, second):
         groups = {job["stage"]: job.get("resource_group") for name, job in made.items() if "hsn" in name}
         assert groups == {"measure": "railyard-mine"}
@@ -349,7 +349,7 @@ def test_the_parent_starts_what_the_generator_wrote() -> None:
     assert generate["retry"] == {"max": 1, "when": ["runner_system_failure"]}
 
 
-def generated(folder: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
+def run_generator(folder: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
     """Run the parent's generating job with a stand-in for railyard that keeps its arguments."""
     parent = yaml.safe_load((CLONE / "ci/parent.gitlab-ci.yml").read_text(encoding="utf-8"))
     given = {name: str(value) for name, value in parent["variables"].items()} | {"RAILYARD_PREPARE": "true"}
@@ -357,14 +357,14 @@ def generated(folder: Path, **variables: str) -> "subprocess.CompletedProcess[st
 
 
 def test_the_parent_hands_system_tag_and_options_on(tmp_path: Path) -> None:
-    done = generated(tmp_path, RAILYARD_SYSTEM="mine", RAILYARD_RUNNER_TAG="login", RAILYARD_GENERATE="--per test")
+    done = run_generator(tmp_path, RAILYARD_SYSTEM="mine", RAILYARD_RUNNER_TAG="login", RAILYARD_GENERATE="--per test")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     asked = (tmp_path / "asked").read_text(encoding="utf-8")
     assert asked == f"ci generate --system mine --login-tag login --per test -o {tmp_path}/railyard-child.yml\n"
 
 
 def test_a_parent_without_a_system_is_a_sentence(tmp_path: Path) -> None:
-    done = generated(tmp_path)
+    done = run_generator(tmp_path)
     assert done.returncode == 2
     assert done.stdout == "RAILYARD_SYSTEM is not set: set it to the name of a file in systems/, without .yaml\n"
     assert not (tmp_path / "asked").exists()

@@ -38,7 +38,7 @@ def _members(group: click.Group) -> Iterator[tuple[str, click.Command]]:
         yield name, command
 
 
-def found(words: tuple[str, ...]) -> tuple[click.Command, click.Context]:
+def find_command(words: tuple[str, ...]) -> tuple[click.Command, click.Context]:
     """Return a command, and a context in which it prints its help for 80 columns."""
     command: click.Command = railyard_group
     context = click.Context(
@@ -53,7 +53,7 @@ def found(words: tuple[str, ...]) -> tuple[click.Command, click.Context]:
 
 
 def help_of(words: tuple[str, ...]) -> str:
-    command, context = found(words)
+    command, context = find_command(words)
     return command.get_help(context)
 
 
@@ -80,7 +80,7 @@ def test_the_list_has_the_groups_in_their_order() -> None:
 
 @pytest.mark.parametrize("words", GROUPS_OF_COMMANDS, ids=" ".join)
 def test_no_description_is_cut_or_folded(words: tuple[str, ...]) -> None:
-    group, _ = found(words)
+    group, _ = find_command(words)
     assert isinstance(group, click.Group)
     text = help_of(words)
     for name, command in _members(group):
@@ -97,7 +97,7 @@ def test_help_fits_80_columns(words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("words", [(), *LEAVES], ids=" ".join)
 def test_every_command_shows_two_examples_first(words: tuple[str, ...]) -> None:
-    command, _ = found(words)
+    command, _ = find_command(words)
     assert len(examples(words)) >= 2
     paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
     assert paragraphs[1].startswith("\b\nExamples:\n")
@@ -110,7 +110,7 @@ def test_an_example_is_a_command_line(words: tuple[str, ...], line: str) -> None
     ours = [shlex.split(call)[1:] for call in calls if call.startswith("railyard ")]
     assert ours
     for given in ours:
-        command, context = found(())
+        command, context = find_command(())
         while isinstance(command, click.Group):
             inner = command.get_command(context, given[0])
             assert inner is not None, given[0]

@@ -13,7 +13,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.cli.main import PROGRAM, railyard_group
 from railyard.rfm.run.options import read
-from tests.made.pages import Call, Shown, calls
+from tests.made.pages import Call, PageCommand, calls
 
 CALLS = sorted(set(calls()), key=lambda call: (call.page, call.words))
 
@@ -26,7 +26,7 @@ def of_reframe() -> set[str]:
     return {*re.findall(r"(?<![\w-])(--?[A-Za-z][\w-]*)", help_text), "-lC"}
 
 
-def refused(words: Sequence[str], *, inline: bool = False) -> str | None:
+def refusal(words: Sequence[str], *, inline: bool = False) -> str | None:
     """Return why the command line is wrong, or None; nothing is run, and files do not have to exist.
 
     Prose (``inline``) may name an option without its value.
@@ -58,7 +58,7 @@ def refused(words: Sequence[str], *, inline: bool = False) -> str | None:
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: f"{call.page}: {' '.join(call.words)}"[:120])
 def test_a_call_that_is_shown_is_one(call: Call) -> None:
-    assert refused(call.words, inline=call.inline) is None
+    assert refusal(call.words, inline=call.inline) is None
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_call_that_is_shown_is_one(call: Call) -> None:
     ],
 )
 def test_a_call_that_is_none_is_found(words: str, said: str) -> None:
-    assert said in (refused(words.split()) or "")
+    assert said in (refusal(words.split()) or "")
 
 
 def test_pages_of_each_kind_have_calls() -> None:
@@ -93,4 +93,4 @@ def test_pages_of_each_kind_have_calls() -> None:
     ],
 )
 def test_what_a_page_shows_and_a_command_does_not_say_is_found(output: tuple[str, ...], unsaid: list[str]) -> None:
-    assert Shown("a page", "railyard x", output).unsaid("one\ntwo is fast\nthree is fast\n") == unsaid
+    assert PageCommand("a page", "railyard x", output).missing_lines("one\ntwo is fast\nthree is fast\n") == unsaid

@@ -15,7 +15,7 @@ from railyard.base.bounds import document
 from railyard.benchmarks.table.micro import PACKAGES as TOOLS
 from railyard.hardware import gpu_nodes, links
 from tests.made.pages import CLONE as ROOT
-from tests.made.pages import PAGES, name_of, shown
+from tests.made.pages import PAGES, name_of, page_commands
 
 LINK = re.compile(r"\]\((?!https?:)(?P<target>[^)#\s]*)(?:#(?P<heading>[^)\s]+))?\)")
 HEADING = re.compile(r"^#{1,6} +(?P<words>.+?)\s*$", re.MULTILINE)
@@ -130,7 +130,7 @@ def test_man_shows_the_manual_page_without_a_warning() -> None:
 def test_every_make_target_that_is_named_exists() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
-    named = {command.words.split()[1] for command in shown() if command.words.startswith("make ")}
+    named = {command.words.split()[1] for command in page_commands() if command.words.startswith("make ")}
     assert named
     assert named <= targets
 

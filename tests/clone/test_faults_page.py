@@ -11,20 +11,22 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 @pytest.fixture
-def collected(request: pytest.FixtureRequest) -> tuple[faults.Planted, ...]:
+def collected_faults(request: pytest.FixtureRequest) -> tuple[faults.FaultRow, ...]:
     """Return the faults of all tests; a session with only some tests does not know them."""
     if {Path(each).resolve() for each in request.config.args} != {faults.TESTS}:
         pytest.skip("only a session of all tests collects the faults that they plant (pytest tests)")
     return request.config.stash[faults.COLLECTED]
 
 
-def test_the_page_is_generated_from_the_tests(collected: tuple[faults.Planted, ...]) -> None:
+def test_the_page_is_generated_from_the_tests(collected_faults: tuple[faults.FaultRow, ...]) -> None:
     written = (ROOT / "docs/reference/faults.md").read_text(encoding="utf-8")
-    assert written == faults.page(collected), "docs/reference/faults.md is not what the tests say; type: make docs"
+    assert written == faults.page(collected_faults), (
+        "docs/reference/faults.md is not what the tests say; type: make docs"
+    )
 
 
-def test_no_fault_is_told_twice(collected: tuple[faults.Planted, ...]) -> None:
-    rows = [(row.planted, row.said) for row in collected]
+def test_no_fault_is_told_twice(collected_faults: tuple[faults.FaultRow, ...]) -> None:
+    rows = [(row.planted, row.said) for row in collected_faults]
     assert len(rows) == len(set(rows))
 
 
@@ -40,7 +42,7 @@ def items(*markers: pytest.MarkDecorator) -> Iterable[pytest.Item]:
 
 def test_a_marker_is_a_row_and_each_is_told_once() -> None:
     marker = pytest.mark.fault("rail", "half a rail", "is slow")
-    assert faults.rows_of(items(marker, marker)) == (faults.Planted("rail", "half a rail", "is slow", "a/test_x.py"),)
+    assert faults.rows_of(items(marker, marker)) == (faults.FaultRow("rail", "half a rail", "is slow", "a/test_x.py"),)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from railyard.base.errors import RailyardError
 from railyard.cli.commands.judge import command as judge
 from railyard.cli.commands.parse import command as parse
 from railyard.results.store.exchange import merge
-from tests.made.words import below
+from tests.made.words import below_words
 
 FIELD = Path(__file__).parents[3] / "shared" / "field"
 
@@ -28,8 +28,8 @@ def run(command: object, file: str, *words: str) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("file", "words", "code", "said"),
     [
-        ("02-imb-pingpong-tenth-of-edr.txt", ["--link", "ib-edr"], 1, below(1250, 8446, 4 << 20)),
-        ("02b-imb-pingpong-1-percent.txt", ["--link", "ib-edr"], 1, below(120, 8446, 4 << 20)),
+        ("02-imb-pingpong-tenth-of-edr.txt", ["--link", "ib-edr"], 1, below_words(1250, 8446, 4 << 20)),
+        ("02b-imb-pingpong-1-percent.txt", ["--link", "ib-edr"], 1, below_words(120, 8446, 4 << 20)),
         (
             *("03-imb-pingpong-falls-at-1M.txt", [], 1),
             "bandwidth falls by 89.8 %: from 10730 MB/s at 512 KiB, its peak, to 1099 MB/s at 1 MiB",

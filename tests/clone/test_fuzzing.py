@@ -55,17 +55,17 @@ def test_a_share_follows_from_seed_and_number_and_a_file_of_shares_is_gone_on_fr
     texts = [[reading.mutate(random.Random(f"3/{n}"), samples)[1] for n in range(20)] for _ in range(2)]
     assert texts[0] == texts[1]
     file, run = tmp_path / "runs" / "shares.jsonl", {"seed": 3, "samples": tally.digest_of_samples(samples)}
-    assert tally.done_in(file, run) == {}
+    assert tally.read_shares(file, run) == {}
     one = tally.Tally()
     one.count("osu", "text", ("cut", "cut"))
     one.note(("osu", "kind"), "said", "text")
     tally.keep(file, 4, one)
     whole = file.read_text()
     file.write_text(whole + '{"share": 5, "inp')
-    done = tally.done_in(file, run)
+    done = tally.read_shares(file, run)
     assert (list(done), done[4].to_json(), file.read_text()) == ([4], one.to_json(), whole)
     with pytest.raises(ValueError, match=r"shares\.jsonl: found shares of .*; name another file"):
-        tally.done_in(file, {**run, "seed": 4})
+        tally.read_shares(file, {**run, "seed": 4})
     assert json.loads(whole.split("\n")[0]) == run
 
 
@@ -85,7 +85,7 @@ def test_a_fault_that_is_planted_in_a_parser_is_found(
     sample = samples.sample_of("osu", "made", SWEEP)
     assert sample is not None
 
-    def spoiled(text: str) -> Any:
+    def spoiled_parse(text: str) -> Any:
         if planted == "an exception":
             return [][0]
         if planted == "a value that is not there":
@@ -95,7 +95,7 @@ def test_a_fault_that_is_planted_in_a_parser_is_found(
             return type(sample.whole)((type(table)("osu", None, None, table.columns, table.units, (), 1, True),))
         return osu.parse(text)
 
-    monkeypatch.setitem(samples.EVERY, "osu", spoiled)
+    monkeypatch.setitem(samples.EVERY, "osu", spoiled_parse)
     if planted == "an exception":
         fuzz, tally = fuzzing("fuzz"), fuzzing("fuzzing.tally").Tally()
         fuzz._read_one(random.Random(1), samples.Samples([sample], []), tally, False)
@@ -122,7 +122,7 @@ def test_an_input_that_was_made_before_is_not_read_again_and_counts_as_it_did(fu
         ("a", ("splice",)),
         ("b", ("cut",)),
     ]
-    assert {fuzz._asked_once(ask, sample, *one, tally) for one in inputs} == {"refused"}
+    assert {fuzz._ask_once(ask, sample, *one, tally) for one in inputs} == {"refused"}
     assert (asked, tally.repeated) == ([inputs[0], *inputs[2:]], 1)
 
 
@@ -130,7 +130,7 @@ def test_a_pass_that_the_whole_lacks_is_found(fuzzing: Any) -> None:
     samples, judging = fuzzing("fuzzing.samples"), fuzzing("fuzzing.passing_outputs")
     sample = samples.sample_of("osu", "made", SWEEP)
     other = samples.sample_of("osu", "other", SWEEP.replace("12278.40", "12278.30"))
-    judged = judging.judged_of(samples.Samples([sample, other], []))
+    judged = judging.judge_samples(samples.Samples([sample, other], []))
     assert judged.standards["made", SWEEP].link == "ib-edr"
     assert judged.wrong(sample, SWEEP, ("order",)) is None
     lower = SWEEP.replace("12289.19", "12000.00")

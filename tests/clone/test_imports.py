@@ -139,7 +139,7 @@ def statements(path: Path) -> dict[ast.Import | ast.ImportFrom, bool]:
     return {node: node in top for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)}
 
 
-def imported(path: Path, top_level_only: bool) -> set[str]:
+def imported_names(path: Path, top_level_only: bool) -> set[str]:
     """Return the dotted names that a file imports; `from a import b` gives a and a.b, and one of them is a module."""
     names: set[str] = set()
     for node, top_level in statements(path).items():
@@ -244,7 +244,7 @@ def test_at_the_root_are_only_addresses() -> None:
     for old, new in ADDRESSES.items():
         body = ast.parse(MODULES[old].read_text(encoding="utf-8")).body
         assert [type(node) for node in body] == [ast.Expr, *[ast.ImportFrom] * len(new)], old
-        assert imported(MODULES[old], top_level_only=True) == {*new, *(f"{name}.*" for name in new)}
+        assert imported_names(MODULES[old], top_level_only=True) == {*new, *(f"{name}.*" for name in new)}
 
 
 def test_nothing_of_ours_imports_an_address_of_the_root() -> None:
@@ -278,7 +278,7 @@ def test_only_one_package_imports_reframe() -> None:
     importers = {
         module
         for module, path in MODULES.items()
-        if any(name.split(".")[0] == "reframe" for name in imported(path, top_level_only=False))
+        if any(name.split(".")[0] == "reframe" for name in imported_names(path, top_level_only=False))
     }
     assert {module for module in importers if package_of(module) != "rfm"} == set()
 
@@ -303,7 +303,8 @@ def test_nothing_below_the_command_line_knows_it() -> None:
     offenders = {
         module
         for module, path in MODULES.items()
-        if not module.startswith(above) and any(name.startswith(above) for name in imported(path, top_level_only=False))
+        if not module.startswith(above)
+        and any(name.startswith(above) for name in imported_names(path, top_level_only=False))
     }
     assert offenders == set()
 

@@ -12,7 +12,7 @@ SCRIPT = CLONE / "ci/names.py"
 WORDS = (CLONE / "ci/bare-names.txt").read_text(encoding="utf-8").splitlines()
 
 
-def refused(folder: Path, file: str, text: str) -> list[str]:
+def refused_lines(folder: Path, file: str, text: str) -> list[str]:
     """Return the line, kind and name of each refused name in a file of this folder; the exit code says the same."""
     path = folder / file
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -38,12 +38,12 @@ def refused(folder: Path, file: str, text: str) -> list[str]:
     ],
 )
 def test_a_participle_or_an_adverb_alone_is_refused(tmp_path: Path, text: str, found: str) -> None:
-    assert refused(tmp_path, "railyard/rows.py", text) == [found]
+    assert refused_lines(tmp_path, "railyard/rows.py", text) == [found]
 
 
 @pytest.mark.parametrize(("file", "name"), [("railyard/asked.py", "asked"), ("railyard/kept/__init__.py", "kept")])
 def test_so_is_the_name_of_a_module(tmp_path: Path, file: str, name: str) -> None:
-    assert refused(tmp_path, file, "") == [f'1: module "{name}"']
+    assert refused_lines(tmp_path, file, "") == [f'1: module "{name}"']
 
 
 @pytest.mark.parametrize(
@@ -57,11 +57,11 @@ def test_so_is_the_name_of_a_module(tmp_path: Path, file: str, name: str) -> Non
     ],
 )
 def test_other_names_and_fields_and_commands_are_not(tmp_path: Path, text: str) -> None:
-    assert refused(tmp_path, "railyard/rows.py", text) == []
+    assert refused_lines(tmp_path, "railyard/rows.py", text) == []
 
 
 def test_a_check_is_named_as_people_type_it(tmp_path: Path) -> None:
-    assert refused(tmp_path, "checks/rows.py", "class Installed: ...\ndef told(): ...") == ['2: function "told"']
+    assert refused_lines(tmp_path, "checks/rows.py", "class Installed: ...\ndef told(): ...") == ['2: function "told"']
 
 
 def test_the_message_says_what_to_do(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_each_exception_is_still_needed() -> None:
         "import runpy; from pathlib import Path\n"
         f"own = runpy.run_path({str(SCRIPT)!r})\n"
         "kept = own['KEPT']\n"
-        "files = [*Path('railyard').rglob('*.py'), *Path('checks').rglob('*.py')]\n"
+        "files = [f for each in ('railyard', 'checks', 'tests') for f in Path(each).rglob('*.py')]\n"
         "own['refused_names'].__globals__.update(KEPT=())\n"
         "all_ = {(str(f), n) for f in files for _, _, n in own['refused_names'](str(f), f.read_text())}\n"
         "print([e[:2] for e in kept if not any(own['holds'](e, Path(f), n) for f, n in all_)])\n"
@@ -93,4 +93,4 @@ def test_each_exception_is_still_needed() -> None:
 def test_the_list_is_in_order_and_lint_uses_it() -> None:
     assert sorted(set(WORDS)) == WORDS
     recipe = (CLONE / "Makefile").read_text(encoding="utf-8").partition("\nlint: venv")[2].partition("\n\n")[0]
-    assert "ci/names.py railyard checks benchmarks ci docs" in recipe
+    assert "ci/names.py railyard checks benchmarks ci docs tests" in recipe

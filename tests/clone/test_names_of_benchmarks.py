@@ -63,7 +63,7 @@ def operands(node: ast.AST) -> list[ast.expr]:
     return [node.value] if isinstance(node, ast.MatchValue) else []
 
 
-def compared(source: str, known: dict[str, Any]) -> list[tuple[int, str]]:
+def compared_names(source: str, known: dict[str, Any]) -> list[tuple[int, str]]:
     """Return line and name of each comparison of a name in a module's text; ``known``: the values of its names."""
     return sorted(
         {
@@ -84,7 +84,7 @@ def test_no_module_but_its_own_asks_for_a_tools_or_a_benchmarks_name() -> None:
             continue
         module = ".".join(("railyard", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
         known = vars(importlib.import_module(module))
-        found += [f"{inside}:{line}: {name}" for line, name in compared(path.read_text(encoding="utf-8"), known)]
+        found += [f"{inside}:{line}: {name}" for line, name in compared_names(path.read_text(encoding="utf-8"), known)]
     assert found == []
 
 
@@ -107,7 +107,7 @@ if word == "some other": pass
         "KEY": "imb/Uniband",
         "module": type("module", (), {"KEY": "sharing/two-ranks-a-processor"}),
     }
-    assert compared(asked, known) == [
+    assert compared_names(asked, known) == [
         (2, "osu"),
         (3, "fabtests"),
         (3, "perftest"),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.made.clone import copy_of_clone, typed
+from tests.made.clone import copy_of_clone, run_module
 
 ENTRY = '''\
 """Gantry MPI: MPICH with a launcher of its own."""
@@ -75,7 +75,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.full  # reads and runs what a contributor would run: seconds
 def test_no_test_of_the_clone_turns_red(clone: Path) -> None:
-    done = typed(clone, "pytest", "-q", "-p", "no:cacheprovider", *TOUCHED)
+    done = run_module(clone, "pytest", "-q", "-p", "no:cacheprovider", *TOUCHED)
     assert done.returncode == 0, done.stdout
     assert "gantry" not in (clone / "docs/reference/stacks.md").read_text(encoding="utf-8")
 
@@ -83,16 +83,16 @@ def test_no_test_of_the_clone_turns_red(clone: Path) -> None:
 def test_a_node_that_has_it_shows_it(clone: Path) -> None:
     node = (clone / "tests/trees/dual-rail-hdr.tree").read_text(encoding="utf-8")
     (clone / "node.tree").write_text(node + SHOWN, encoding="utf-8")
-    done = typed(clone, "railyard", "detect", "--root", "node.tree", "--name", "site")
+    done = run_module(clone, "railyard", "detect", "--root", "node.tree", "--name", "site")
     assert "\n  gantry:  # gantry_info says version 1.0\n    prefix: /opt/gantry\n" in done.stdout, done
 
 
 def test_its_page_is_written_by_a_command(clone: Path) -> None:
-    done = typed(clone, "railyard.stacks.document")
+    done = run_module(clone, "railyard.stacks.document")
     assert "\n## gantry\n" in done.stdout
     stale = done.stdout.replace("MPIR_CVAR_CH4_NETMOD=ucx", "MPIR_CVAR_CH4_NETMOD=ofi", 1)
     (clone / "docs/reference/stacks.md").write_text(stale, encoding="utf-8")
-    page = typed(clone, "pytest", "-q", "-p", "no:cacheprovider", "tests/stacks/test_table.py", "-k", "page")
+    page = run_module(clone, "pytest", "-q", "-p", "no:cacheprovider", "tests/stacks/test_table.py", "-k", "page")
     assert page.returncode == 1 and "type make docs" in page.stdout
 
 
@@ -124,7 +124,7 @@ def test_a_wrong_entry_is_one_sentence(clone: Path, fields: str, sentence: str) 
     entry.write_text(NO_KNOBS.replace("FIELDS", fields), encoding="utf-8")
     try:
         for command in ("lint", "matrix"):
-            done = typed(clone, "railyard", command)
+            done = run_module(clone, "railyard", command)
             assert (done.returncode, done.stdout) == (2, ""), done.stderr
             assert sentence in done.stderr and done.stderr.count("\n") == 1
     finally:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.made.clone import copy_of_clone, typed
+from tests.made.clone import copy_of_clone, run_module
 
 #: As a site would write it: two NDR rails, Slurm, one stack from a module and one that Spack builds; this host is one
 #: of its hosts.
@@ -72,18 +72,18 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_its_files_are_without_problem(clone: Path) -> None:
-    done = typed(clone, "railyard", "lint", "--system", "rivendell")
+    done = run_module(clone, "railyard", "lint", "--system", "rivendell")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-1].startswith("3 entries of 1 system: 0 files refused, 0 problems, ")
 
 
 def test_its_tests_are_those_of_its_rails_and_stacks(clone: Path) -> None:
-    done = typed(clone, "railyard", "matrix", "--why", "--system", "rivendell")
+    done = run_module(clone, "railyard", "matrix", "--why", "--system", "rivendell")
     assert (done.returncode, done.stderr) == (0, "")
     assert re.search(r"^OsuBandwidth +1 2", done.stdout, re.MULTILINE)
     assert "\nstriping over several rails: openmpi" in done.stdout
     assert "disabled: the management network carries no MPI (" in done.stdout
-    listed = typed(clone, "railyard", "run", "--system", "rivendell", "-l", "-n", "OsuBandwidth")
+    listed = run_module(clone, "railyard", "run", "--system", "rivendell", "-l", "-n", "OsuBandwidth")
     assert "OsuBandwidth %rails=1" in listed.stdout and "OsuBandwidth %rails=2" in listed.stdout, listed
 
 
@@ -95,5 +95,5 @@ def test_no_test_of_the_clone_turns_red(clone: Path) -> None:
         if EVERY_SYSTEM.search(path.read_text(encoding="utf-8")) and "e2e" not in path.parts
     ]
     assert {"tests/site/test_published.py", "tests/rfm/test_settings.py", "tests/job/test_launch.py"} <= set(every)
-    done = typed(clone, "pytest", "-q", "-p", "no:cacheprovider", *every)
+    done = run_module(clone, "pytest", "-q", "-p", "no:cacheprovider", *every)
     assert done.returncode == 0, done.stdout

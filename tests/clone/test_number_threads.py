@@ -6,34 +6,34 @@ import pytest
 
 from railyard.parsers.detect import parse
 from tests.conftest import ROOT
-from tests.number_threads import Row, Verdict, agreement, judged, log, page, rows
+from tests.number_threads import Row, Verdict, agreement, judge_row, log, page, rows
 
 ROWS = rows()
 
 
 @pytest.fixture(scope="module")
-def said() -> dict[str, Verdict]:
-    return {row.id: judged(row) for row in ROWS}
+def row_verdicts() -> dict[str, Verdict]:
+    return {row.id: judge_row(row) for row in ROWS}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
-def test_railyard_says_of_each_number_what_the_page_says(row: Row, said: dict[str, Verdict]) -> None:
-    verdict = said[row.id]
+def test_railyard_says_of_each_number_what_the_page_says(row: Row, row_verdicts: dict[str, Verdict]) -> None:
+    verdict = row_verdicts[row.id]
     assert row.says
     assert [piece for piece in row.says if piece not in verdict.text] == []
     assert verdict.exit_code == (0 if verdict.state == "pass" else 1)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
-def test_no_number_that_maintainers_call_right_fails(row: Row, said: dict[str, Verdict]) -> None:
+def test_no_number_that_maintainers_call_right_fails(row: Row, row_verdicts: dict[str, Verdict]) -> None:
     """To refuse a healthy number is the worst error of a judge."""
     if row.theirs in ("fine", "explained"):
-        assert said[row.id].state != "fail", said[row.id].text
+        assert row_verdicts[row.id].state != "fail", row_verdicts[row.id].text
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
-def test_each_difference_has_its_reason_and_no_agreement_has_one(row: Row, said: dict[str, Verdict]) -> None:
-    differs = agreement(row, said[row.id]) in ("no", "does not tell")
+def test_each_difference_has_its_reason_and_no_agreement_has_one(row: Row, row_verdicts: dict[str, Verdict]) -> None:
+    differs = agreement(row, row_verdicts[row.id]) in ("no", "does not tell")
     assert bool(row.differ) == differs
 
 
@@ -47,9 +47,9 @@ def test_the_output_has_the_figures_of_the_thread(row: Row) -> None:
         assert table.context.get("nodes", 1) == row.nodes // row.jobs
 
 
-def test_the_page_is_made_from_the_rows(said: dict[str, Verdict]) -> None:
+def test_the_page_is_made_from_the_rows(row_verdicts: dict[str, Verdict]) -> None:
     written = (ROOT / "docs/reference/is-my-number-right.md").read_text(encoding="utf-8")
-    made = page((row, said[row.id]) for row in ROWS)
+    made = page((row, row_verdicts[row.id]) for row in ROWS)
     assert written == made, "docs/reference/is-my-number-right.md is not what judge says; type: make docs"
 
 

@@ -24,26 +24,28 @@ LISTED = ["connectx4-six", "dell-c6320", "dual-rail-qdr", "pcie-2004", "survey-2
 
 
 @cache
-def asked() -> tuple[Need, ...]:
+def all_needs() -> tuple[Need, ...]:
     return needs(ROOT / "checks")
 
 
 @cache
-def found() -> tuple[list[ReplayedSystem], list[References]]:
+def replayed_claims() -> tuple[list[ReplayedSystem], list[References]]:
     return systems_with_claims(ROOT)
 
 
 def of(name: str) -> ReplayedSystem:
-    return next(each for each in found()[0] if each.references.system.system == name)
+    return next(each for each in replayed_claims()[0] if each.references.system.system == name)
 
 
 def test_the_page_is_made_from_the_references_and_their_replays() -> None:
     written = (ROOT / "docs/reference/published.md").read_text(encoding="utf-8")
-    assert written == page(*found()), "docs/reference/published.md is not what the references say; type: make docs"
+    assert written == page(*replayed_claims()), (
+        "docs/reference/published.md is not what the references say; type: make docs"
+    )
 
 
 def test_each_claim_of_a_listed_source_has_a_line_and_each_published_system_is_on_the_page() -> None:
-    systems, without = found()
+    systems, without = replayed_claims()
     names = [each.references.system.system for each in systems]
     assert names == LISTED
     written = (ROOT / "docs/reference/published.md").read_text(encoding="utf-8")
@@ -109,7 +111,7 @@ def test_every_number_that_a_source_prints_stands_in_a_claim(name: str) -> None:
 @pytest.mark.fault(
     "reference", "a replayed output that breaks what its source says", "FAIL: osu/osu_latency over edr with hpcx is not"
 )
-def test_an_output_that_breaks_a_claim_is_on_the_page(tmp_path: Path, said: str) -> None:
+def test_an_output_that_breaks_a_claim_is_on_the_page(tmp_path: Path, promise: str) -> None:
     """FDR's output in place of EDR's: EDR is no longer the faster one above 512 B."""
     fdr = next(
         one
@@ -117,19 +119,19 @@ def test_an_output_that_breaks_a_claim_is_on_the_page(tmp_path: Path, said: str)
         if one.check == "OsuLatency" and one.fabric == "fdr"
     )
     slower = (folder_of(ROOT, "dell-c6320") / fdr.file).read_text(encoding="utf-8")
-    system = played(
+    system = changed_system(
         tmp_path, "dell-c6320", lambda one, text: slower if (one.fabric, one.check) == ("edr", "OsuLatency") else text
     )
     (row,) = (row for row in rows(system) if row.claim.says.startswith("beyond 512 B"))
     assert row.state == "fail"
-    assert said in row.verdict
+    assert promise in row.verdict
     assert f"| {row.verdict} | {row.claim.differs or ''} |" in page([system], [])
     # and if no recording is compared with a claim, the page says so, in place of a pass
     without = replace(system, records=())
     assert {row.state for row in rows(without) if row.claim.held_by == ("edr-bandwidth",)} == {"not-judged"}
 
 
-def played(folder: Path, name: str, change: Callable[[Recording, str], str]) -> ReplayedSystem:
+def changed_system(folder: Path, name: str, change: Callable[[Recording, str], str]) -> ReplayedSystem:
     """Return a system whose recordings are changed: ``change`` takes each with its text."""
     home = folder / "home"
     for each in ("systems", "references"):
@@ -145,11 +147,11 @@ def played(folder: Path, name: str, change: Callable[[Recording, str], str]) -> 
     assert changed
     write_set(where, changed)
     site = site_at(home, name)
-    records = replay_records(site, asked())
+    records = replay_records(site, all_needs())
     return ReplayedSystem(site.references, records, relations.judge(site.references, records))
 
 
-def failed(system: ReplayedSystem) -> dict[str, str]:
+def failed_relations(system: ReplayedSystem) -> dict[str, str]:
     return {each.id: each.sentence for each in system.relations if each.state != "pass"}
 
 
@@ -164,13 +166,13 @@ def test_a_clean_curve_fails_nothing(tmp_path: Path) -> None:
             else text
         )
 
-    system = played(tmp_path, "dual-rail-qdr", smooth)
+    system = changed_system(tmp_path, "dual-rail-qdr", smooth)
     (record,) = (
         each for each in system.records if (each.where.fabric, each.test.benchmark) == ("fdr", "perftest/ib_write_bw")
     )
     values = next(curve.values for curve in record.found.curves if curve.metric == "bandwidth")
     assert list(values) == sorted(values)
-    assert (record.found.state, failed(system)) == ("pass", {})
+    assert (record.found.state, failed_relations(system)) == ("pass", {})
 
 
 @pytest.mark.parametrize(
@@ -191,7 +193,7 @@ def test_a_hop_that_is_not_the_sources_breaks_its_relation(
             return text
         return re.sub(rf"^(8\s+){re.escape(before)}$", rf"\g<1>{after}", text, flags=re.MULTILINE)
 
-    assert set(failed(played(tmp_path, "connectx4-six", change))) == broken
+    assert set(failed_relations(changed_system(tmp_path, "connectx4-six", change))) == broken
 
 
 def test_an_mpi_over_infiniband_that_does_not_fall_breaks_its_relation(tmp_path: Path) -> None:
@@ -208,7 +210,7 @@ def test_an_mpi_over_infiniband_that_does_not_fall_breaks_its_relation(tmp_path:
             flags=re.MULTILINE,
         )
 
-    broken = failed(played(tmp_path, "survey-2004", level))
+    broken = failed_relations(changed_system(tmp_path, "survey-2004", level))
     assert set(broken) == {"infiniband-third-falls"}
     assert "with mvapich does not fall from 6 MiB" in broken["infiniband-third-falls"]
 
@@ -227,7 +229,7 @@ def test_an_mpi_over_infiniband_that_does_not_fall_breaks_its_relation(tmp_path:
     ],
 )
 def test_the_page_says_where_an_entry_differs_from_its_sources_words(name: str, claim: str, word: str) -> None:
-    line = next(line for line in page(*found()).splitlines() if line.startswith(f"| {claim} | "))
+    line = next(line for line in page(*replayed_claims()).splitlines() if line.startswith(f"| {claim} | "))
     assert word in line.split(" | ")[-1]
     assert name in LISTED
 

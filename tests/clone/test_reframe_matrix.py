@@ -12,7 +12,7 @@ def no_cell_is_real(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(matrix, "FOLDER", tmp_path)
     monkeypatch.setattr(matrix, "find_python", lambda number: None if number == "3.13" else "python3")
     monkeypatch.setattr(matrix, "make_environment", lambda folder, python, release: tmp_path)
-    monkeypatch.setattr(matrix, "listed", lambda programs, system: frozenset({"OsuLatency /0badcafe"}))
+    monkeypatch.setattr(matrix, "listed_tests", lambda programs, system: frozenset({"OsuLatency /0badcafe"}))
     monkeypatch.setattr(matrix, "_pytest", lambda programs, tests, log: ("9 passed", False))
     monkeypatch.setenv("LIVE", "0")
     monkeypatch.setenv("PYTHONS", "3.11 3.13")
@@ -51,7 +51,9 @@ def test_a_cell_that_cannot_be_is_named_and_not_tried(
 def test_another_listing_than_the_newest_fails(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(matrix, "listed", lambda programs, system: frozenset({"1" if programs == tmp_path else "2"}))
+    monkeypatch.setattr(
+        matrix, "listed_tests", lambda programs, system: frozenset({"1" if programs == tmp_path else "2"})
+    )
     assert matrix.main(["4.9"]) == 1
     assert "not as the newest: " in capsys.readouterr().out
 

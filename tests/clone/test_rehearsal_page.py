@@ -35,7 +35,7 @@ def cells_of(name: str, nodes: int) -> tuple[Cell, ...]:
     return tuple(cell for cell in matrix(smaller, needs(rehearsals.CLONE / "checks")) if cell.reason is None)
 
 
-def chosen(one: rehearsals.Rehearsed) -> list[Cell]:
+def chosen_cells(one: rehearsals.RehearsalRow) -> list[Cell]:
     """The cells that a rehearsal's options choose, as ReFrame does: a name has rails, policy and own parameters."""
     words = read(one.run)
     everyday = leaves_out_extended(system_of(one.system), words, extended=one.extended)
@@ -52,7 +52,7 @@ def chosen(one: rehearsals.Rehearsed) -> list[Cell]:
     return found
 
 
-def states_of(one: rehearsals.Rehearsed) -> int:
+def states_of(one: rehearsals.RehearsalRow) -> int:
     """How many tests a rehearsal has of the state of ports, which are in no cell of the matrix: one for each fabric."""
     system = system_of(one.system)
     is_chosen = one.is_whole or any("FabricState" in name for name in read(one.run).name)
@@ -80,7 +80,7 @@ def test_each_rehearsed_system_is_a_file_and_each_fault_can_be_planted_in_it() -
 def test_each_rehearsal_chooses_tests_that_its_system_has_and_that_meet_its_fault() -> None:
     """A name that no test has would be found only at night."""
     for one in rehearsals.all_rehearsals():
-        cells = chosen(one)
+        cells = chosen_cells(one)
         assert cells, f"{one.system}: {' '.join(one.run)} chooses no test"
         if one.tests is not None:
             assert len(cells) + states_of(one) == one.tests, f"{one.system}: {' '.join(one.options)}"
@@ -96,7 +96,7 @@ def test_each_rehearsal_chooses_tests_that_its_system_has_and_that_meet_its_faul
 
 def test_each_form_of_a_fault_has_its_plain_words() -> None:
     for form in GRAMMAR:
-        assert rehearsals.Rehearsed("any", fault=form, says="x", nobody="y").kind
+        assert rehearsals.RehearsalRow("any", fault=form, says="x", nobody="y").kind
 
 
 def test_the_how_to_has_a_row_of_each_form_of_a_fault() -> None:
@@ -107,7 +107,7 @@ def test_the_how_to_has_a_row_of_each_form_of_a_fault() -> None:
 
 
 def test_a_rehearsal_that_could_not_fail_is_refused() -> None:
-    fine = rehearsals.Rehearsed("any", fault="fallback=tcp", says="x", nobody="y")
+    fine = rehearsals.RehearsalRow("any", fault="fallback=tcp", says="x", nobody="y")
     for wrong in ({"says": ""}, {"nobody": ""}, {"tests": 3}, {"fault": ""}):
         with pytest.raises(ValueError, match=r"planted/any\.yaml"):
             replace(fine, **wrong)

@@ -18,7 +18,7 @@ _MISSED = pytest.mark.xfail(not GOALS_HOLD, reason="bands that bound the whole c
 
 
 @pytest.fixture(scope="module")
-def found() -> tuple[Entry, ...]:
+def scored_entries() -> tuple[Entry, ...]:
     """Return the verdicts of all outputs, or skip: they are not part of the repository."""
     if not (SHARED / "corpus" / "INDEX.tsv").is_file():
         pytest.skip("no genuine outputs: the folder shared is not beside the clone")
@@ -26,8 +26,8 @@ def found() -> tuple[Entry, ...]:
 
 
 @pytest.fixture(scope="module")
-def counts(found: tuple[Entry, ...]) -> Counts:
-    return counts_of(found)
+def counts(scored_entries: tuple[Entry, ...]) -> Counts:
+    return counts_of(scored_entries)
 
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: f"{row.file} {row.tables}")
@@ -47,9 +47,9 @@ def test_no_output_has_two_rows_for_the_same_tables() -> None:
     assert max(Counter((row.file, row.tables) for row in rows()).values()) == 1
 
 
-def test_each_row_is_about_an_output(found: tuple[Entry, ...]) -> None:
-    assert {entry.row for entry in found} == set(rows())
-    assert {entry.file for entry in found if "*" not in entry.file} <= set(files())
+def test_each_row_is_about_an_output(scored_entries: tuple[Entry, ...]) -> None:
+    assert {entry.row for entry in scored_entries} == set(rows())
+    assert {entry.file for entry in scored_entries if "*" not in entry.file} <= set(files())
 
 
 @_MISSED
@@ -68,9 +68,9 @@ def test_each_explained_output_is_still_an_exception(counts: Counts) -> None:
     assert set(EXCEPTIONS) <= exceptions
 
 
-def test_an_output_counts_by_the_worst_of_its_benchmarks(found: tuple[Entry, ...]) -> None:
-    healthy = next(entry for entry in found if entry.row.condition == "healthy" and entry.state == "pass")
-    degraded = next(entry for entry in found if entry.row.condition == "degraded" and entry.state == "fail")
+def test_an_output_counts_by_the_worst_of_its_benchmarks(scored_entries: tuple[Entry, ...]) -> None:
+    healthy = next(entry for entry in scored_entries if entry.row.condition == "healthy" and entry.state == "pass")
+    degraded = next(entry for entry in scored_entries if entry.row.condition == "degraded" and entry.state == "fail")
     passes = [Entry(each.row, each.file, "osu/osu_bw", "pass", "") for each in (healthy, degraded)]
     fails = [Entry(each.row, each.file, "osu/osu_latency", "fail", "") for each in (healthy, degraded)]
     silent = [Entry(healthy.row, healthy.file, "osu/osu_bibw", "not-judged", "")]
@@ -81,9 +81,11 @@ def test_an_output_counts_by_the_worst_of_its_benchmarks(found: tuple[Entry, ...
     assert (only_passes.point_to_point, only_passes.not_judged) == (3, 1)
 
 
-def test_the_page_is_made_from_the_verdicts(found: tuple[Entry, ...]) -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(found), f"{PAGE.name} is not what judge says; type: make docs"
+def test_the_page_is_made_from_the_verdicts(scored_entries: tuple[Entry, ...]) -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(scored_entries), (
+        f"{PAGE.name} is not what judge says; type: make docs"
+    )
 
 
-def test_the_page_quotes_no_output(found: tuple[Entry, ...]) -> None:
-    assert [line for line in page(found).splitlines() if line.startswith("|") and '"' in line] == []
+def test_the_page_quotes_no_output(scored_entries: tuple[Entry, ...]) -> None:
+    assert [line for line in page(scored_entries).splitlines() if line.startswith("|") and '"' in line] == []

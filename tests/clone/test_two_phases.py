@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import Ran, undisturbed
+from tests.e2e.conftest import Ran, skip_disturbed
 from tests.made.records import made_record
 
 CLONE = Path(__file__).parents[2]
@@ -99,11 +99,11 @@ def test_files_begin_in_the_order_of_their_collection_and_not_with_those_of_most
 
 SUITE = """
 import pytest
-from tests import disturbed
+from tests import disturbances
 
 def test_good(): pass
 def test_absent(): pytest.skip("no namespaces")
-def test_measured(): disturbed.skip("hsn, steal 4 %")
+def test_measured(): disturbances.skip("hsn, steal 4 %")
 """
 
 
@@ -123,7 +123,7 @@ def test_a_test_ends_where_one_of_its_cells_was_disturbed() -> None:
     good = made_record()
     bad = made_record(case="ImbUniband %rails=2 @virtual:hsn+mpich", state="disturbed")
     with pytest.raises(pytest.skip.Exception) as ended:
-        undisturbed(Ran(1, "", "", 1.0, (good, bad)))
+        skip_disturbed(Ran(1, "", "", 1.0, (good, bad)))
     assert ended.value.msg == f"disturbed: {bad.test.case}: {bad.found.verdict.text}"
     whole = Ran(0, "", "", 1.0, (good, good))
-    assert undisturbed(whole) is whole
+    assert skip_disturbed(whole) is whole

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.waiting import wait_for
+from tests.patience import wait_for
 
 SCRIPT = Path(__file__).parents[2] / "ci/venv.sh"
 

@@ -27,9 +27,9 @@ from railyard.rfm.run.reframe import GRACE_S
 from railyard.site.matrix import DEFAULT
 from railyard.site.reframe_versions import choose, release_here
 from railyard.site.systems.load import load_system
-from tests import disturbed
+from tests import disturbances
 from tests.e2e import rehearsals
-from tests.waiting import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 CLONE = Path(__file__).parents[2]
 RAILYARD = (sys.executable, "-m", "railyard")
@@ -80,7 +80,7 @@ class Ran:
         return self.out.splitlines()
 
     @property
-    def said(self) -> str:
+    def full_text(self) -> str:
         """The whole output with one blank between words."""
         return " ".join((self.out + self.err).split())
 
@@ -161,7 +161,7 @@ class VirtualSite:
         """
         with measurement_lock(lambda sentence: None, self.folder):
             ran = self.finish(*words)
-        return ran if disturbed_too else undisturbed(ran)
+        return ran if disturbed_too else skip_disturbed(ran)
 
     def run(self, *options: str, disturbed_too: bool = False) -> Ran:
         """Return the result of `railyard run` with these options."""
@@ -186,11 +186,11 @@ class VirtualSite:
         return tuple({record.test.case: record for record in read_records(file).records}.values())
 
 
-def undisturbed(ran: Ran) -> Ran:
+def skip_disturbed(ran: Ran) -> Ran:
     """Return the given result; end the test if this machine disturbed a measurement: then it means nothing."""
     for record in ran.records:
         if record.found.state == DISTURBED:
-            disturbed.skip(f"{record.test.case}: {record.found.verdict.text}")
+            disturbances.skip(f"{record.test.case}: {record.found.verdict.text}")
     return ran
 
 
@@ -324,14 +324,14 @@ def suspects(record: Record) -> set[tuple[str, str | None, str | None]]:
     return {(one.kind, one.node, one.rail) for one in record.found.verdict.suspects}
 
 
-def failed(record: Record) -> tuple[str, int | None, str | None]:
+def verdict_summary(record: Record) -> tuple[str, int | None, str | None]:
     """Return state, rule and class of a verdict."""
     return record.found.state, record.found.verdict.rule, record.found.verdict.class_
 
 
 def outcomes(records: tuple[Record, ...]) -> Mapping[str, tuple[str, int | None, str | None]]:
     """Return state, rule and class of each case."""
-    return {record.test.case: failed(record) for record in records}
+    return {record.test.case: verdict_summary(record) for record in records}
 
 
 def replace_recording(home: Path, system: str, fabric: str, check: str, text: str) -> Recording:

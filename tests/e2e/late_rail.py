@@ -31,7 +31,7 @@ _HEADER_BYTES, _LARGEST_FRAME = 10, 1 << 17
 
 
 @contextlib.contextmanager
-def late(
+def delay_frames(
     bed: Testbed, node: str, device: str, delay_ms: float, jitter_ms: float = 0.0, largest: int = 0
 ) -> Iterator[None]:
     """Make frames of a rail late, both ways, for the time of a block; ``largest`` in bytes (0: all frames)."""
@@ -54,7 +54,7 @@ def late(
         relay.communicate()
 
 
-def _opened(device: str) -> socket.socket:
+def _open_socket(device: str) -> socket.socket:
     opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     opened.setsockopt(_SOL_PACKET, _PACKET_VNET_HDR, 1)
     opened.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
@@ -92,7 +92,7 @@ def main(device: str, bridge: str, delay_ms: str, jitter_ms: str, largest: str) 
         f"link set {outer} master {bridge}",
     ):
         subprocess.run(["ip", *words.split()], check=True)
-    ends = (_opened(device), _opened(inner))
+    ends = (_open_socket(device), _open_socket(inner))
     print("late", flush=True)
     _relay(ends, float(delay_ms) / 1000, float(jitter_ms) / 1000, int(largest))
 

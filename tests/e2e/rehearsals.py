@@ -38,7 +38,7 @@ Suspects = frozenset[tuple[str, str | None, str | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsed:
+class RehearsalRow:
     """One rehearsal of a system. ``fault`` is empty for a healthy one, which has the number of its ``tests``."""
 
     system: str
@@ -88,21 +88,21 @@ def file_of(system: str, kind: str) -> Path:
     return next(path for site in SITES if (path := site / kind / f"{system}.yaml").exists())
 
 
-def of_system(system: str) -> tuple[Rehearsed, ...]:
+def of_system(system: str) -> tuple[RehearsalRow, ...]:
     """Return the rehearsals of a system, the healthy ones first. Raises TypeError for an unknown field."""
     lists = yaml.safe_load(file_of(system, "planted").read_text(encoding="utf-8"))
     return tuple(_one(system, entry) for entry in (*lists.pop("healthy"), *lists.pop("planted")))
 
 
-def _one(system: str, entry: dict[str, Any]) -> Rehearsed:
+def _one(system: str, entry: dict[str, Any]) -> RehearsalRow:
     blamed = frozenset((kind, node, rail) for kind, node, rail in entry.pop("blamed", ()))
-    return Rehearsed(system, tuple(entry.pop("run", ())), blamed=blamed, **entry)
+    return RehearsalRow(system, tuple(entry.pop("run", ())), blamed=blamed, **entry)
 
 
 def tables(system: str) -> str:
     """Return a system's part of the page: what it is, and the tables of its healthy rehearsals and of its faults."""
     rows = of_system(system)
-    healthy = [(_chosen(one), str(one.nodes), str(one.tests)) for one in rows if not one.fault]
+    healthy = [(_options_text(one), str(one.nodes), str(one.tests)) for one in rows if not one.fault]
     planted = [_planted_row(one) for one in rows if one.fault]
     described = yaml.safe_load(file_of(system, "systems").read_text(encoding="utf-8"))["description"]
     parts = [f"{described[0].upper()}{described[1:]}.\n"]
@@ -111,15 +111,15 @@ def tables(system: str) -> str:
     return "\n".join(parts)
 
 
-def _planted_row(one: Rehearsed) -> tuple[str, ...]:
+def _planted_row(one: RehearsalRow) -> tuple[str, ...]:
     blamed = ", ".join(
         f"{kind} {f'{rail} of {node}' if rail and node else rail or node or ''}".strip()
         for kind, node, rail in sorted(one.blamed, key=str)
     )
-    return f"`{one.fault}`", _chosen(one), str(one.nodes), f'"{one.says}"', blamed or f"nobody: {one.nobody}"
+    return f"`{one.fault}`", _options_text(one), str(one.nodes), f'"{one.says}"', blamed or f"nobody: {one.nobody}"
 
 
-def _chosen(one: Rehearsed) -> str:
+def _options_text(one: RehearsalRow) -> str:
     words = [*(["--extended"] if one.extended else []), *one.run]
     return f"`{' '.join(words)}`" if words else "none: a whole everyday run"
 
@@ -141,7 +141,7 @@ def with_tables(page: str) -> str:
     return page
 
 
-def all_rehearsals() -> Iterator[Rehearsed]:
+def all_rehearsals() -> Iterator[RehearsalRow]:
     """Yield every rehearsal of every system."""
     for system in systems():
         yield from of_system(system)

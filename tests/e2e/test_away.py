@@ -79,7 +79,7 @@ def call(site: Path, *words: str, path: str = "") -> "subprocess.CompletedProces
     )  # fmt: skip
 
 
-def unchecked(said: str) -> list[str]:
+def unchecked_lines(said: str) -> list[str]:
     return [line.removeprefix("railyard: not checked: ") for line in said.splitlines() if "not checked" in line]
 
 
@@ -92,7 +92,7 @@ def test_a_dry_run_shows_the_script_and_names_each_thing_that_is_not_here(tmp_pa
     lines = ran.stdout.splitlines()
     assert "railyard: dry run of 1 test: nothing was submitted, measured or judged" in lines
     osu = f"{site}/nodes/osu"
-    assert unchecked(ran.stdout) == [
+    assert unchecked_lines(ran.stdout) == [
         *(
             [f"scheduler: {programs} not on this host, so that nobody asked whether it takes these jobs"]
             * bool(programs)
@@ -115,7 +115,7 @@ def test_plain_reframe_says_the_same(tmp_path: Path) -> None:
     site = make_site(tmp_path / "site")
     ran = call(site, REFRAME, "-C", "reframe_settings.py", "--dry-run", *ONE)
     assert ran.returncode == 0, ran.stdout
-    assert len(unchecked(ran.stdout)) == 4
+    assert len(unchecked_lines(ran.stdout)) == 4
     assert list((site / ".railyard/reframe/stage").rglob("rfm_job.sh"))
 
 
@@ -172,7 +172,7 @@ def test_the_job_finds_the_benchmark_that_only_the_nodes_have(tmp_path: Path) ->
 PLANTED = ["a$(touch pwned)", "a`touch pwned`", "a b", "o'neill", "a\nb", "a;touch pwned;b"]
 
 
-def pwned(folder: Path) -> list[Path]:
+def planted_files(folder: Path) -> list[Path]:
     return list(folder.rglob("pwned"))
 
 
@@ -188,7 +188,7 @@ def test_a_site_whose_path_jobs_cannot_have_is_refused_by_both_doors(tmp_path: P
     for said in (plain.stdout, ran.stdout):
         assert f"{shown}: found " in said and "expected a site or a clone in a folder whose path has only" in said
         assert "Traceback" not in said
-    assert (pwned(tmp_path), list(tmp_path.rglob("rfm_job.sh"))) == ([], [])
+    assert (planted_files(tmp_path), list(tmp_path.rglob("rfm_job.sh"))) == ([], [])
 
 
 OPTIONS = ["--prefix", "--stage", "--output", "--report-file", "--report-junit", "-c"]
@@ -208,7 +208,7 @@ def test_a_path_of_reframes_options_is_refused_and_never_run(tmp_path: Path, opt
     assert said.returncode == 1, said.stdout
     assert option in said.stdout and "failed to load configuration: " in said.stdout
     assert str(site / name).replace("\n", "\\n") in said.stdout
-    assert (pwned(tmp_path), list(tmp_path.rglob("rfm_job.sh"))) == ([], [])
+    assert (planted_files(tmp_path), list(tmp_path.rglob("rfm_job.sh"))) == ([], [])
 
 
 def test_a_command_in_the_path_that_reframe_expands_first_is_refused_by_railyard_run(tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_a_command_in_the_path_that_reframe_expands_first_is_refused_by_railyard
         f"railyard: --perflogdir {site}/a$(touch pwned): found $(touch pwned) in this path, which ReFrame would run, "
         "expected a path without commands; choose another\n",
     )
-    assert pwned(tmp_path) == []
+    assert planted_files(tmp_path) == []
 
 
 def test_a_path_with_letters_of_any_language_replays_a_recording(tmp_path: Path) -> None:

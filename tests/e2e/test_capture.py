@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests import disturbed
+from tests import disturbances
 from tests.e2e.conftest import RAILYARD, VirtualSite
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
@@ -30,10 +30,13 @@ def test_capture_then_edit_then_lint_then_run(site: VirtualSite) -> None:
 
         refused = site.call(*RAILYARD, "capture", "--system", "virtual")
         assert refused.code == 2
-        assert "found 1 set of nodes in 1 job, expected 3 and 2; repeat on other nodes, or use --quick" in refused.said
+        assert (
+            "found 1 set of nodes in 1 job, expected 3 and 2; repeat on other nodes, or use --quick"
+            in refused.full_text
+        )
         written = site.call(*RAILYARD, "capture", "--system", "virtual", "--quick", "--write")
-        if "spread too far at every size" in written.said:
-            disturbed.skip(written.said)
+        if "spread too far at every size" in written.full_text:
+            disturbances.skip(written.full_text)
         assert written.code == 0
         assert f"+  - id: {ID}" in written.lines
         assert "+        capture: quick" in written.lines

@@ -7,7 +7,7 @@ import tempfile
 
 import pytest
 
-from tests.e2e.conftest import CLONE, VirtualSite, failed
+from tests.e2e.conftest import CLONE, VirtualSite, verdict_summary
 from tests.made.image import make_image
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full, pytest.mark.usefixtures("machine")]
@@ -46,7 +46,7 @@ def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 
 
 @pytest.fixture
-def imaged(kind: str, site: VirtualSite) -> VirtualSite:
+def image_site(kind: str, site: VirtualSite) -> VirtualSite:
     """Return a site whose MPICH is in an image of this kind."""
     use_image(site, kind)
     stacks = CLONE / ".stacks"
@@ -74,23 +74,23 @@ def use_image(site: VirtualSite, kind: str, prefix: str = "/opt/mpich") -> None:
     file.write_text(f"{before}{entry}{after}", encoding="utf-8")
 
 
-def test_a_stack_in_an_image_is_measured_and_proven_inside(imaged: VirtualSite, kind: str) -> None:
-    with imaged.bed():
-        record = imaged.cell("ImbUniband", "mpich", 2).record
-    assert failed(record) == ("pass", None, None), record.found.verdict.text
+def test_a_stack_in_an_image_is_measured_and_proven_inside(image_site: VirtualSite, kind: str) -> None:
+    with image_site.bed():
+        record = image_site.cell("ImbUniband", "mpich", 2).record
+    assert verdict_summary(record) == ("pass", None, None), record.found.verdict.text
     assert record.how.path_proof is not None
     assert record.how.path_proof.state == "proven"
     assert "libmpi.so.12 => /opt/mpich/lib/libmpi.so.12" in record.how.linked
     said = str(record.how.environment["container"])
-    assert re.fullmatch(rf"(?i){kind} {imaged.folder}/image(\.sif)? \(\d+ bytes, changed 20[-0-9T:]+Z\)", said)
+    assert re.fullmatch(rf"(?i){kind} {image_site.folder}/image(\.sif)? \(\d+ bytes, changed 20[-0-9T:]+Z\)", said)
     assert not re.search("not proven|never ran|not read", record.found.verdict.text)
 
 
-def test_another_mpi_inside_than_the_files_is_refused(imaged: VirtualSite, kind: str) -> None:
-    use_image(imaged, kind, prefix="/opt/other")
-    with imaged.bed():
-        record = imaged.cell("ImbUniband", "mpich", 1).record
-    assert failed(record)[:2] == ("fail", 1)
+def test_another_mpi_inside_than_the_files_is_refused(image_site: VirtualSite, kind: str) -> None:
+    use_image(image_site, kind, prefix="/opt/other")
+    with image_site.bed():
+        record = image_site.cell("ImbUniband", "mpich", 1).record
+    assert verdict_summary(record)[:2] == ("fail", 1)
     assert "imb/Uniband is linked to /opt/mpich/lib/libmpi.so.12, expected libmpi.so.12 of /opt/other" in (
         record.found.verdict.text
     )

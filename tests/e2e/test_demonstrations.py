@@ -11,7 +11,7 @@ import pytest
 from railyard.base.wording import IMPOSSIBLE
 from railyard.results.record.form import Record
 from railyard.verdict.wording import IDLE_SECOND, NOBODY_BLAMED, NOT_INTENDED, WITH_EVERY
-from tests.e2e.conftest import Ran, VirtualSite, expect_of_another, failed, suspects
+from tests.e2e.conftest import Ran, VirtualSite, expect_of_another, suspects, verdict_summary
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("machine")]
 
@@ -52,12 +52,12 @@ def tell_stacks(site: VirtualSite, device: str) -> None:
         site.edit(file, f"    {word} = ", f"{hook}    {word} = ")
 
 
-def shown(ran: Ran) -> Record:
+def failed_record(ran: Ran) -> Record:
     """Return the only record of a failed run; the terminal repeats its sentence and shows no traceback."""
     assert (ran.code, ran.err) == (1, "")
     assert "Traceback" not in ran.out
-    assert "1 test: 0 pass, 1 fail, 0 disturbed, 0 report-only, 0 expected failure, 0 not tested" in ran.said
-    assert ran.record.found.verdict.headline in ran.said
+    assert "1 test: 0 pass, 1 fail, 0 disturbed, 0 report-only, 0 expected failure, 0 not tested" in ran.full_text
+    assert ran.record.found.verdict.headline in ran.full_text
     return ran.record
 
 
@@ -82,8 +82,8 @@ def test_a_slow_rail_of_one_node_is_named(stack: str, mbit_s: float, site: Virtu
     check, reference = STREAMING[stack]
     with site.bed() as bed:
         bed.degrade("vn2", "hsn1", "slow", mbit_s)
-        record = shown(site.cell(check, stack, 2))
-    assert failed(record) == ("fail", 5, "fabric")
+        record = failed_record(site.cell(check, stack, 2))
+    assert verdict_summary(record) == ("fail", 5, "fabric")
     # The rail of the node, not its partner and not the other rail.
     assert suspects(record) == {("rail", "vn2", "hsn1")}
     said = record.found.verdict.text
@@ -102,8 +102,8 @@ def test_a_slow_rail_of_one_node_is_named(stack: str, mbit_s: float, site: Virtu
 def test_a_slow_rail_is_named_by_a_run_over_it_alone(site: VirtualSite) -> None:
     with site.bed() as bed:
         bed.degrade("vn2", "hsn0", "slow", 60)
-        record = shown(site.cell("ImbUniband", "mpich", 1))
-    assert failed(record) == ("fail", 5, "fabric")
+        record = failed_record(site.cell("ImbUniband", "mpich", 1))
+    assert verdict_summary(record) == ("fail", 5, "fabric")
     assert suspects(record) == {("rail", "vn2", "hsn0")}
     said = record.found.verdict.text
     assert re.match(
@@ -115,13 +115,13 @@ def test_a_slow_rail_is_named_by_a_run_over_it_alone(site: VirtualSite) -> None:
 @full
 @pytest.mark.parametrize("stack", ["mpich", "intelmpi"])
 @pytest.mark.fault("rail", "a rail of one node at 90 % of its rate, in a stream over it alone", "hsn0 of vn2 is slow")
-def test_a_rail_at_nine_tenths_is_found_by_a_stream_over_it_alone(stack: str, site: VirtualSite, said: str) -> None:
+def test_a_rail_at_nine_tenths_is_found_by_a_stream_over_it_alone(stack: str, site: VirtualSite, promise: str) -> None:
     with site.bed() as bed:
         bed.degrade("vn2", "hsn0", "slow", 108)
-        record = shown(site.cell("ImbUniband", stack, 1))
-    assert failed(record) == ("fail", 5, "fabric")
+        record = failed_record(site.cell("ImbUniband", stack, 1))
+    assert verdict_summary(record) == ("fail", 5, "fabric")
     assert suspects(record) == {("rail", "vn2", "hsn0")}
-    assert said in record.found.verdict.text
+    assert promise in record.found.verdict.text
 
 
 @full
@@ -132,8 +132,8 @@ def test_a_slow_rail_of_a_third_node_fails_its_own_tests_only(site: VirtualSite)
     by_check = {record.test.check: record for record in ran.records}
     assert ran.code == 1
     # The pair vn1-vn2 does not use it; the collective over four nodes does.
-    assert failed(by_check["ImbUniband"]) == ("pass", None, None)
-    assert failed(by_check["ImbAllreduce"]) == ("fail", 5, "fabric")
+    assert verdict_summary(by_check["ImbUniband"]) == ("pass", None, None)
+    assert verdict_summary(by_check["ImbAllreduce"]) == ("fail", 5, "fabric")
     assert suspects(by_check["ImbAllreduce"]) == {("rail", "vn3", "hsn0")}
 
 
@@ -141,9 +141,9 @@ def test_a_slow_rail_of_a_third_node_fails_its_own_tests_only(site: VirtualSite)
 def test_a_rail_that_loses_packets_blames_nobody_else(site: VirtualSite) -> None:
     with site.bed() as bed:
         bed.degrade("vn2", "hsn1", "lossy", 5)
-        record = shown(site.cell("ImbUniband", "intelmpi", 2))
+        record = failed_record(site.cell("ImbUniband", "intelmpi", 2))
     # Stalls come and go. So probes see them and blame the rail as slow, or else for what TCP sends again.
-    assert failed(record) in {("fail", 4, "fabric"), ("fail", 5, "fabric")}
+    assert verdict_summary(record) in {("fail", 4, "fabric"), ("fail", 5, "fabric")}
     assert suspects(record) == {("rail", "vn2", "hsn1")}
     assert re.search(rf"hsn1 of vn2 (is slow|alone loses packets) {WITH_EVERY}", record.found.verdict.text)
     # The good rail is never under suspicion.
@@ -157,8 +157,8 @@ def test_a_rail_that_loses_packets_blames_nobody_else(site: VirtualSite) -> None
 def test_a_reference_of_a_faster_system_fails(site: VirtualSite) -> None:
     # Intel MPI has each message of a ping-pong on one rail alone (15 MB/s): this bound needs both, and is possible.
     expect_of_another(site, "25", "imb/PingPong")
-    record = shown(site.cell("ImbPingPong", "intelmpi", 2))
-    assert failed(record) == ("fail", 5, "fabric")
+    record = failed_record(site.cell("ImbPingPong", "intelmpi", 2))
+    assert verdict_summary(record) == ("fail", 5, "fabric")
     assert re.match(
         r"bandwidth 1\d\.\d\d MB/s at \d MiB [a-z ]+ 25\.00 MB/s \(\d\d\.\d %\), the bound of of-another-system "
         r"\(published: a faster system, 2026-11-21\), over hsn0 and hsn1 of vn1 and vn2; ",
@@ -176,14 +176,14 @@ def told_by_its_variable(record: Record, device: str) -> None:
     """Check that a variable with a wrong value is named first; a stack that is set by words has none (rule 4)."""
     named = rf'\w+ is "{device}(:1)?" in the environment of \S+ on vn1, expected "hsn0(:1)?,hsn1(:1)?"'
     of_rule_1 = re.fullmatch(named, record.found.verdict.text) is not None
-    assert failed(record) == ("fail", 1 if of_rule_1 else 4, "set-up"), record.found.verdict.text
+    assert verdict_summary(record) == ("fail", 1 if of_rule_1 else 4, "set-up"), record.found.verdict.text
     assert of_rule_1 or rule(record, 1)[0] == "pass"
 
 
 @pytest.mark.parametrize("stack", EACH_STACK)
 def test_a_stack_told_one_interface_fails_although_it_works(stack: str, site: VirtualSite) -> None:
     tell_stacks(site, "hsn0")
-    record = shown(site.cell(STREAMING[stack][0], stack, 2))
+    record = failed_record(site.cell(STREAMING[stack][0], stack, 2))
     told_by_its_variable(record, "hsn0")
     state, sentence = rule(record, 4)
     assert state == "fail"
@@ -199,7 +199,7 @@ def test_a_stack_told_one_interface_fails_although_it_works(stack: str, site: Vi
 @pytest.mark.parametrize("stack", EACH_STACK)
 def test_traffic_over_the_management_network_fails(stack: str, site: VirtualSite) -> None:
     tell_stacks(site, "eth0")
-    record = shown(site.cell(STREAMING[stack][0], stack, 2))
+    record = failed_record(site.cell(STREAMING[stack][0], stack, 2))
     told_by_its_variable(record, "eth0")
     state, sentence = rule(record, 4)
     assert state == "fail"
@@ -223,8 +223,8 @@ def test_a_curve_above_the_limit_is_impossible(site: VirtualSite) -> None:
         # The wires are four times as fast as the system's file says: a busy host cannot cause this.
         for node in ("vn1", "vn2"):
             bed.degrade(node, "hsn0", "slow", 120)
-        record = shown(site.cell("ImbUniband", "mpich", 1))
-    assert failed(record) == ("fail", 3, "set-up")
+        record = failed_record(site.cell("ImbUniband", "mpich", 1))
+    assert verdict_summary(record) == ("fail", 3, "set-up")
     assert re.fullmatch(
         rf"{IMPOSSIBLE}bandwidth \d+\.\d+ MB/s at 1 MiB is [2-4]\d\d\.\d % of the limit, "
         r"3\.6\d+ MB/s for a long stream, and 3\.6\d+ MB/s with the burst at its start \(.*\); "
@@ -257,8 +257,8 @@ def test_a_bandwidth_of_nothing_fails(site: VirtualSite) -> None:
     fake.write_text(f'#!/bin/sh\n{imb} "$@" | {sys.executable} {zeros}\n', encoding="utf-8")
     fake.chmod(0o755)
     site.edit("systems/virtual.yaml", "imb: .stacks/intelmpi/bin/IMB-MPI1", "imb: IMB-MPI1")
-    record = shown(site.cell("ImbUniband", "mpich", 1))
-    assert failed(record) == ("fail", 2, "set-up")
+    record = failed_record(site.cell("ImbUniband", "mpich", 1))
+    assert verdict_summary(record) == ("fail", 2, "set-up")
     # The message rate, printed as 0 too, is reported and not asserted.
     assert record.found.verdict.text == "bandwidth at 1 MiB is 0 MB/s, expected more than 0"
     assert (
@@ -274,9 +274,9 @@ def test_an_unplugged_rail_is_named_at_once(unmeasured_site: VirtualSite) -> Non
     with unmeasured_site.bed() as bed:
         bed.degrade("vn2", "hsn1", "unplugged")
         ran = unmeasured_site.cell("ImbUniband", "mpich", 2)
-    record = shown(ran)
+    record = failed_record(ran)
     # The benchmark is not started at all, since its stack would wait for minutes: this was seen before.
-    assert failed(record) == ("fail", 1, "fabric")
+    assert verdict_summary(record) == ("fail", 1, "fabric")
     assert (
         record.found.verdict.text == "rail hsn1 of vn2 has no carrier: the cable is unplugged or the other end is down"
     )
@@ -290,15 +290,15 @@ def test_an_unplugged_rail_is_named_with_the_other_stacks(stack: str, site: Virt
     with site.bed() as bed:
         bed.degrade("vn1", "hsn0", "unplugged")
         ran = site.cell(STREAMING[stack][0], stack, 2)
-    assert suspects(shown(ran)) == {("rail", "vn1", "hsn0")}
+    assert suspects(failed_record(ran)) == {("rail", "vn1", "hsn0")}
 
 
 @full
 def test_a_run_that_does_not_end_has_its_verdict_in_bounded_time(site: VirtualSite) -> None:
     site.edit("systems/virtual.yaml", "time_limit: 120s", "time_limit: 2s")
     ran = site.cell("ImbUniband", "mpich", 2, "-S", "repetitions=100000", "-S", "volume=1000000")
-    record = shown(ran)
-    assert failed(record) == ("fail", 1, "set-up")
+    record = failed_record(ran)
+    assert verdict_summary(record) == ("fail", 1, "set-up")
     # Nobody knows how far it came: its output was in a buffer that is lost with it.
     assert re.fullmatch(
         r"the job was ended at its time limit of 2 s \(bound from the check or the system's file\), "
@@ -316,8 +316,8 @@ def test_a_rail_that_swallows_everything_is_named(stack: str, site: VirtualSite)
         # Its carrier is there, so nothing shows before the run that no packet will arrive.
         bed.degrade("vn2", "hsn1", "lossy", 100)
         ran = site.cell("ImbUniband", stack, 2)
-    record = shown(ran)
-    assert failed(record) == ("fail", 1, "fabric")
+    record = failed_record(ran)
+    assert verdict_summary(record) == ("fail", 1, "fabric")
     assert suspects(record) == {("rail", "vn2", "hsn1")}
     # UCX gives up by itself, PSM3 waits.
     begins = {

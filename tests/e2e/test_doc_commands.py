@@ -17,9 +17,9 @@ from railyard.cli.main import main
 from railyard.results.record.file import FILE_NAME
 from tests.e2e.conftest import CLONE, make_replay_site
 from tests.made.nccl_output import CLASS_CURVE, output
-from tests.made.pages import shown
+from tests.made.pages import page_commands
 from tests.made.perftest_output import with_8_mib
-from tests.waiting import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.e2e
 
@@ -118,7 +118,7 @@ NOT_RUN = {
 def pages() -> dict[str, str]:
     """Return command -> the first page that shows it."""
     found: dict[str, str] = {}
-    for command in shown():
+    for command in page_commands():
         found.setdefault(command.words, command.page)
     return found
 
@@ -188,7 +188,7 @@ def test_the_commands_that_are_shown_do_what_they_say(
     assert {"report.html", "november.html", "five.html"} <= {path.name for path in tmp_path.iterdir()}
     unsaid = {
         f"{command.page}: {command.words}": lines
-        for command in shown()
-        if plain(command.words) in said and (lines := command.unsaid(said[plain(command.words)]))
+        for command in page_commands()
+        if plain(command.words) in said and (lines := command.missing_lines(said[plain(command.words)]))
     }
     assert unsaid == {}

@@ -23,7 +23,7 @@ def problems(out: str) -> list[str]:
 
 def test_a_healthy_cluster_has_no_problem_and_every_counter_counts(site: VirtualSite) -> None:
     ran = site.call(*RAILYARD, "doctor", "--system", "virtual", "--nodes")
-    assert (problems(ran.out), ran.code) == ([], 0), ran.said
+    assert (problems(ran.out), ran.code) == ([], 0), ran.full_text
     assert "looked at this host and 4 nodes: 0 problems, " in ran.lines[-1]
     assert "was not calibrated" not in ran.out
     assert not site.bed().is_up(), "it was brought up for this, and goes down with it"
@@ -45,16 +45,16 @@ def test_a_rail_that_is_unplugged_is_named_and_its_neighbours_are_not(site: Virt
     "the address of vn2 given to vn3 too; the right node answers, so runs are good",
     "vn2 and vn3: both have the address ",
 )
-def test_an_address_that_two_nodes_have_is_named_before_a_run_fails(site: VirtualSite, said: str) -> None:
+def test_an_address_that_two_nodes_have_is_named_before_a_run_fails(site: VirtualSite, promise: str) -> None:
     bed = site.bed_of_system()
     bed.bring_up()
     address = bed.spec.address("vn2", "hsn0")
     assert bed.exec("vn3", f"ip address add {address}/24 dev hsn0".split()).returncode == 0
     ran = site.call(*RAILYARD, "doctor", "--system", "virtual", "--nodes")
     assert ran.code == 1
-    assert [line for line in problems(ran.out) if said in line] == [
-        f"problem: {said}{address} on a network of the rails; give each node its own: which of them gets the messages "
-        "is chance (ip address, arping)"
+    assert [line for line in problems(ran.out) if promise in line] == [
+        f"problem: {promise}{address} on a network of the rails; give each node its own: which of them gets the "
+        "messages is chance (ip address, arping)"
     ]
 
 

@@ -18,7 +18,7 @@ import pytest
 
 from railyard.provision.testbed.boot import SEARCH_PATH
 from tests.made.systems import EDR
-from tests.waiting import PATIENCE_S, wait_for
+from tests.patience import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.e2e
 
@@ -30,7 +30,7 @@ HOST = "H-b8599f0300001010"  # vn1 mlx5_0: where diagnostics and manager are
 NAMED = {"IBSIM_SOCKNAME": f"railyard-{os.getpid()}"}
 
 
-def changed(leaf: str, port: int, node: str, link: str) -> list[tuple[str, str]]:
+def link_changes(leaf: str, port: int, node: str, link: str) -> list[tuple[str, str]]:
     """Return what to replace in the file to change a node's link at both of its ends."""
     guid = {"LeafA": "ec0d9a0300000100", "LeafB": "ec0d9a0300000200"}[leaf]
     far = f'"S-{guid}"[{port}]\t\t# lid 0 lmc 0 "{leaf}" lid 0'
@@ -165,14 +165,14 @@ def test_a_healthy_fabric_gives_nothing(subnet: Subnet) -> None:
     assert subnet.fabric() == (0, [], "edr: 8 ports of 4 nodes seen, 0 problems, 0 remarks")
 
 
-@pytest.mark.parametrize("subnet", [changed("LeafB", 2, "vn3 mlx5_1", "1xEDR w=1")], indirect=True)
+@pytest.mark.parametrize("subnet", [link_changes("LeafB", 2, "vn3 mlx5_1", "1xEDR w=1")], indirect=True)
 def test_a_narrow_link_is_named(subnet: Subnet) -> None:
     code, problems, last = subnet.fabric()
     assert (code, problems) == (1, ["problem: vn3 mlx5_1 port 1: 1X EDR (25 Gbit/s)"])
     assert last == "edr: 8 ports of 4 nodes seen, 1 problem, 0 remarks"
 
 
-@pytest.mark.parametrize("subnet", [changed("LeafA", 3, "vn2 mlx5_0", "4xQDR")], indirect=True)
+@pytest.mark.parametrize("subnet", [link_changes("LeafA", 3, "vn2 mlx5_0", "4xQDR")], indirect=True)
 def test_a_slow_link_is_named(subnet: Subnet) -> None:
     code, problems, _ = subnet.fabric()
     assert (code, problems) == (1, ["problem: vn2 mlx5_0 port 1: 4X QDR (40 Gbit/s)"])

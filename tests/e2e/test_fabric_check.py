@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from railyard.results.record.file import FILE_NAME, read_records
-from tests.waiting import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.e2e
 

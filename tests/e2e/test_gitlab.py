@@ -15,7 +15,7 @@ import pytest
 
 from railyard.cli.main import main
 from tests.e2e.conftest import CLONE, make_replay_site, replace_recording
-from tests.waiting import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.e2e
 
@@ -178,7 +178,7 @@ def test_a_system_that_does_not_exist_is_a_sentence(gitlab: str, project: Path) 
     assert reports(project) == {}
 
 
-def listed(gitlab: str, project: Path) -> "subprocess.CompletedProcess[str]":
+def list_jobs(gitlab: str, project: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [gitlab, "--file", "child.yml", "--list", "--no-color"], cwd=project,
         capture_output=True, text=True, timeout=PATIENCE_S, check=False,
@@ -192,8 +192,8 @@ def test_a_child_is_held_against_gitlabs_schema(
     monkeypatch.setenv("RAILYARD_HOME", str(CLONE))
     child = project / "child.yml"
     assert main(["ci", "generate", "--system", "virtual", *options, "-o", str(child)]) == 0
-    done = listed(gitlab, project)
+    done = list_jobs(gitlab, project)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "virtual report" in done.stdout
     child.write_text(child.read_text(encoding="utf-8").replace("when: always", "when: sometimes"), encoding="utf-8")
-    assert listed(gitlab, project).returncode != 0
+    assert list_jobs(gitlab, project).returncode != 0

@@ -27,7 +27,7 @@ PYTHON_OF_DEBIAN = (3, 11)
 ABSENT = "gcc cc c++ gfortran make mpirun pip pip3"
 
 
-def done(*words: str | Path, folder: Path, skip: str = "") -> str:
+def run_command(*words: str | Path, folder: Path, skip: str = "") -> str:
     """Return what a command prints; if it fails, the test is skipped where ``skip`` says what was to be fetched."""
     ended = subprocess.run([*map(str, words)], cwd=folder, capture_output=True, text=True, check=False)
     said = ended.stdout + ended.stderr
@@ -48,7 +48,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("no debootstrap on PATH")
     folder = tmp_path_factory.mktemp("base")
     words = ("debootstrap", "--variant=minbase", RELEASE_OF_DEBIAN, folder / "root")
-    done(*words, folder=folder, skip="debootstrap could not fetch Debian")
+    run_command(*words, folder=folder, skip="debootstrap could not fetch Debian")
     return folder / "root"
 
 
@@ -61,10 +61,12 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "requirements").mkdir()
     shutil.copy(CLONE / "requirements/runtime.txt", folder / "requirements")
     shutil.copytree(CLONE / "packaging", folder / "packaging")
-    done(Path(sys.executable).with_name("hatchling"), "build", "-t", "wheel", "-d", folder / "dist", folder=CLONE)
+    run_command(
+        Path(sys.executable).with_name("hatchling"), "build", "-t", "wheel", "-d", folder / "dist", folder=CLONE
+    )
     hashed = ("--require-hashes", "--no-deps", "--only-binary", ":all:", "--requirement", "requirements/runtime.txt")
     pip = (sys.executable, "-m", "pip", "download", "--quiet", *hashed, "--dest", "dist")
-    done(*pip, folder=folder, skip="pip could not fetch the packages of the lock")
+    run_command(*pip, folder=folder, skip="pip could not fetch the packages of the lock")
     return folder
 
 
@@ -85,7 +87,7 @@ def check_use(railyard: Path, folder: Path) -> None:
         "2 tests: 2 pass",
         "init, detect, lint and report too",
     ]
-    done(railyard, "detect", "--name", "here", "--write", folder=folder / "site")
+    run_command(railyard, "detect", "--name", "here", "--write", folder=folder / "site")
     words = (railyard, "gate", "--system", "here", "--no-drain")
     ended = subprocess.run([*map(str, words)], cwd=folder / "site", capture_output=True, text=True, check=False)
     assert ended.returncode in (0, 1, 3), ended.stderr  # fit, unfit or undecided, but not a set-up that cannot work
@@ -106,11 +108,11 @@ def test_the_containerfile_gives_an_image_that_judges_reports_detects_and_gates(
     base: Path, context: Path, podman: list[str], tmp_path: Path
 ) -> None:
     tar = f"tar -C {shlex.quote(str(base))} -c . | {shlex.join(podman)} import - railyard-base"
-    done("sh", "-c", tar, folder=tmp_path)
+    run_command("sh", "-c", tar, folder=tmp_path)
     given = ("--build-arg", "BASE=localhost/railyard-base", "--build-arg", "PIP_NO_INDEX=1")
     isolated = ("--layers=false", "--isolation", "chroot", "--network", "host")
     build = (*podman, "build", *isolated, *given, "-f", "packaging/Containerfile", "-t", "railyard", ".")
-    done(*build, folder=context)
+    run_command(*build, folder=context)
     # podman's own limits may be above those of this process, which it could not set.
     limits = [
         word
@@ -124,7 +126,7 @@ def test_the_containerfile_gives_an_image_that_judges_reports_detects_and_gates(
     if "OCI runtime error" in started.stderr and "cgroup" in started.stderr:
         pytest.skip(f"{started.stderr.strip()}; RAILYARD_PODMAN='podman --runtime runc' may help")
     absent = f"for each in {ABSENT}; do command -v $each; done; true"
-    assert done(*run, "--entrypoint", "sh", "railyard", "-c", absent, folder=use) == ""
+    assert run_command(*run, "--entrypoint", "sh", "railyard", "-c", absent, folder=use) == ""
     check_use(program(tmp_path, *run, "-v", f"{use}:{use}", "-w", "$PWD", "railyard"), use)
 
 
@@ -134,9 +136,9 @@ def test_the_apptainer_definition_gives_an_image_that_does_the_same(base: Path, 
     given = {"BOOTSTRAP": "localimage", "BASE": str(base), "PIP_NO_INDEX": "1"}
     arguments = [word for name, value in given.items() for word in ("--build-arg", f"{name}={value}")]
     image = tmp_path / "railyard.sif"
-    done("apptainer", "build", *arguments, image, "packaging/railyard.def", folder=context)
+    run_command("apptainer", "build", *arguments, image, "packaging/railyard.def", folder=context)
     use = tmp_path / "use"
     use.mkdir()
     absent = f"for each in {ABSENT}; do command -v $each; done; true"
-    assert done("apptainer", "--silent", "exec", image, "sh", "-c", absent, folder=use) == ""
+    assert run_command("apptainer", "--silent", "exec", image, "sh", "-c", absent, folder=use) == ""
     check_use(program(tmp_path, "apptainer", "--silent", "run", "--bind", use, "--pwd", "$PWD", image), use)

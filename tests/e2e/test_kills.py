@@ -19,9 +19,9 @@ from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.scripts import bed_folder
 from railyard.results.record.form import Record
-from tests.e2e.conftest import VirtualSite, failed, suspects
+from tests.e2e.conftest import VirtualSite, suspects, verdict_summary
 from tests.made.kills import BLOWS, KINDS, kill_one
-from tests.waiting import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 SEED = 22
@@ -42,11 +42,11 @@ SAID = {
         for number, victim in enumerate(blow.target for blow in BLOWS[: len(SAID)])
     ],
 )
-def test_a_kill_leaves_nothing_loses_nothing_and_blames_nobody(site: VirtualSite, number: int, said: str) -> None:
+def test_a_kill_leaves_nothing_loses_nothing_and_blames_nobody(site: VirtualSite, number: int, promise: str) -> None:
     with measurement_lock(lambda sentence: None, site.folder):
         killed = kill_one(site.folder, KINDS["virtual"], number, SEED, PATIENCE_S)
     assert (killed.blow, killed.problems) == (BLOWS[number], ())
-    assert said in killed.said
+    assert promise in killed.said
 
 
 def rank_on(bed: Testbed, node: str, until_s: float) -> int | None:
@@ -82,17 +82,17 @@ def run_with(site: VirtualSite, bed: Testbed, hold: Callable[[int], object]) -> 
 
 
 @pytest.mark.fault("session", "kill -STOP of the rank on vn2", "did not react, it is stopped (state T): the job was")
-def test_a_stopped_rank_ends_with_the_time_limit_and_its_node_is_named(site: VirtualSite, said: str) -> None:
+def test_a_stopped_rank_ends_with_the_time_limit_and_its_node_is_named(site: VirtualSite, promise: str) -> None:
     with site.bed() as bed:
         record = run_with(site, bed, lambda pid: os.kill(pid, signal.SIGSTOP))
         left = bed.exec("vn2", ["pgrep", "IMB-MPI1"]).stdout
-    assert failed(record) == ("fail", 1, "node")
-    assert record.found.verdict.text.startswith(f"the process on vn2 {said}")
+    assert verdict_summary(record) == ("fail", 1, "node")
+    assert record.found.verdict.text.startswith(f"the process on vn2 {promise}")
     assert not left
 
 
 @pytest.mark.fault("session", "kill -STOP of the launcher's proxy on vn2", "hydra_pmi_proxy of vn2 did not react")
-def test_a_stopped_proxy_ends_with_the_time_limit_and_is_named(site: VirtualSite, said: str) -> None:
+def test_a_stopped_proxy_ends_with_the_time_limit_and_is_named(site: VirtualSite, promise: str) -> None:
     """`timeout` wakes a stopped mpirun when it ends it, but not what that started on another node."""
 
     def stop_proxy(rank: int) -> None:
@@ -105,25 +105,25 @@ def test_a_stopped_proxy_ends_with_the_time_limit_and_is_named(site: VirtualSite
 
     with site.bed() as bed:
         record = run_with(site, bed, stop_proxy)
-    assert failed(record)[:2] == ("fail", 1)
+    assert verdict_summary(record)[:2] == ("fail", 1)
     assert suspects(record) == set()
-    assert said in record.found.verdict.text
+    assert promise in record.found.verdict.text
 
 
 @pytest.mark.fault(
     "session", "another program that holds the lock of a cluster's jobs", "its turn did not come within 67"
 )
-def test_a_lock_that_somebody_else_holds_ends_the_wait(site: VirtualSite, said: str) -> None:
+def test_a_lock_that_somebody_else_holds_ends_the_wait(site: VirtualSite, promise: str) -> None:
     site.edit("systems/virtual.yaml", "time_limit: 120s", "time_limit: 2s")
     with site.bed():
         lock = bed_folder(site.folder) / "job.lock"
         with lock.open("w") as held:
             fcntl.flock(held, fcntl.LOCK_EX)
             record = site.cell("ImbUniband", "mpich", 1).record
-    assert failed(record)[:2] == ("fail", 1)
+    assert verdict_summary(record)[:2] == ("fail", 1)
     assert suspects(record) == set()
     assert f"another process held {lock} for 67 s" in record.found.verdict.text
-    assert said in record.found.verdict.text
+    assert promise in record.found.verdict.text
 
 
 #: Freezes a process by the kernel's freezer until the standard input ends, also if the test dies: until then it is in
@@ -164,7 +164,7 @@ def freezer() -> Iterator[Freezer]:
 
 @pytest.mark.fault("session", "the rank on vn2 in state D", "did not react, it hangs in the kernel (state D")
 def test_a_rank_that_hangs_in_the_kernel_ends_with_the_time_limit_and_its_node_is_named(
-    site: VirtualSite, freezer: Freezer, said: str
+    site: VirtualSite, freezer: Freezer, promise: str
 ) -> None:
     with site.bed() as bed:
         try:
@@ -172,6 +172,6 @@ def test_a_rank_that_hangs_in_the_kernel_ends_with_the_time_limit_and_its_node_i
             left = bed.exec("vn2", ["ps", "-o", "stat=", "-C", "IMB-MPI1"]).stdout
         finally:
             freezer.release()
-    assert failed(record) == ("fail", 1, "node")
-    assert record.found.verdict.text.startswith(f"the process on vn2 {said}")
+    assert verdict_summary(record) == ("fail", 1, "node")
+    assert record.found.verdict.text.startswith(f"the process on vn2 {promise}")
     assert left.startswith("D")  # not even SIGKILL ended it: it was in that state until the end of the run

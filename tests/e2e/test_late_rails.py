@@ -5,8 +5,8 @@ import re
 import pytest
 
 from railyard.verdict.wording import WITH_EVERY
-from tests.e2e.conftest import VirtualSite, failed, suspects
-from tests.e2e.late_rail import late
+from tests.e2e.conftest import VirtualSite, suspects, verdict_summary
+from tests.e2e.late_rail import delay_frames
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("machine")]
 
@@ -32,17 +32,17 @@ DELAY = f"hsn1 of vn2 has a delay {WITH_EVERY}: at best"
     ],
 )
 def test_a_rail_whose_frames_come_late_is_named(
-    delay_ms: float, jitter_ms: float, largest: int, check: str, stack: str, said: str, site: VirtualSite
+    delay_ms: float, jitter_ms: float, largest: int, check: str, stack: str, promise: str, site: VirtualSite
 ) -> None:
-    with site.bed() as bed, late(bed, "vn2", "hsn1", delay_ms, jitter_ms, largest):
+    with site.bed() as bed, delay_frames(bed, "vn2", "hsn1", delay_ms, jitter_ms, largest):
         record = site.cell(check, stack, 2).record
-    assert failed(record) == ("fail", 5, "fabric")
+    assert verdict_summary(record) == ("fail", 5, "fabric")
     assert suspects(record) == {("rail", "vn2", "hsn1")}
     assert re.match(
         r"latency [\d.]+ us at \d+ B, the best of 1 B to 64 B, is above 400\.0 us .*, the bound of smallest-messages ",
         record.found.verdict.text,
     )
-    assert f"; {said} " in record.found.verdict.text
+    assert f"; {promise} " in record.found.verdict.text
     # Large messages hide it.
     bandwidth = next(curve for curve in record.found.curves if curve.metric == "bandwidth")
     assert bandwidth.percent_of_reference is not None and bandwidth.percent_of_reference > 100

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import CLONE, RAILYARD, Ran, VirtualSite, make_site
-from tests.waiting import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.e2e
 
@@ -41,7 +41,7 @@ def test_from_a_recording_to_a_verdict(tmp_path: Path) -> None:
     tree = tmp_path / "node.tree"
     tree.write_text(f"{TREE.read_text(encoding='utf-8')}which xhpl = /opt/hpl/bin/xhpl\n", encoding="utf-8")
     detected = call(site, "detect", "--root", str(tree), "--write")
-    assert detected.code == 0, detected.said
+    assert detected.code == 0, detected.full_text
     # This machine has neither Lmod, which ReFrame needs if the file names it, nor the recorded machine's OSU.
     site.edit("systems/hdrsys.yaml", "modules_system: lmod\n", "")
     program = site.folder / "osu/pt2pt/osu_bw"
@@ -53,7 +53,7 @@ def test_from_a_recording_to_a_verdict(tmp_path: Path) -> None:
     matrix = call(site, "matrix", "--system", "hdrsys")
     assert (matrix.code, matrix.err) == (0, "")
     dry = call(site, "run", "--system", "hdrsys:hdr", "--dry-run", "-n", "OsuBandwidth", "-p", "openmpi")
-    assert dry.code == 0, dry.said
+    assert dry.code == 0, dry.full_text
     assert "OsuBandwidth %rails=1" in dry.out
     assert "OsuBandwidth %rails=2" in dry.out
     stage = site.folder / ".railyard/reframe/stage"
@@ -61,27 +61,27 @@ def test_from_a_recording_to_a_verdict(tmp_path: Path) -> None:
     assert "#SBATCH --ntasks-per-node=1\n" in dry.out.partition("2 job scripts of 2 tests")[2]
     assert "#SBATCH --exclusive\n" in dry.out
     hpl = call(site, "run", "--system", "hdrsys:hdr", "--dry-run", "-n", "Hpl%rails=1", "-p", "openmpi")
-    assert hpl.code == 0, hpl.said
+    assert hpl.code == 0, hpl.full_text
     assert "#SBATCH --ntasks=7168\n#SBATCH --ntasks-per-node=128\n" in hpl.out  # 56 nodes of two sockets of 64 cores
     nothing = call(site, "run", "--system", "hdrsys:hdr", "--dry-run", "-n", "NoSuch")
-    assert nothing.code == 2, nothing.said
+    assert nothing.code == 2, nothing.full_text
     assert '-n NoSuch: found no check "NoSuch", expected the class of a check; ' in nothing.err
     (site.folder / "osu_bw.out").write_text(OUTPUT, encoding="utf-8")
     judged = call(site, "judge", "osu_bw.out", "--system", "hdrsys", "--fabric", "hdr", "--stack", "openmpi")
-    assert judged.code == 0, judged.said
+    assert judged.code == 0, judged.full_text
     assert "report-only" in judged.out
     print(f"the path of a new user took {time.monotonic() - begun:.1f} s")
 
 
-def shown(begins: str) -> list[str]:
+def page_lines(begins: str) -> list[str]:
     """Return the lines of the page's block whose first line begins like this, without a command."""
     (block,) = [text for text in PAGE.split("```") if text.partition("\n")[2].startswith(begins)]
     return [line for line in block.splitlines()[1:] if not line.startswith("$ ")]
 
 
-def unsaid(begins: str, said: str) -> list[str]:
+def missing_lines(begins: str, said: str) -> list[str]:
     """Return the lines of that block that were not printed; an ellipsis matches any text."""
-    patterns = {line: ".*".join(map(re.escape, line.split("…"))) for line in shown(begins)}
+    patterns = {line: ".*".join(map(re.escape, line.split("…"))) for line in page_lines(begins)}
     return [line for line, pattern in patterns.items() if not re.search(f"^{pattern}$", said, re.MULTILINE)]
 
 
@@ -89,10 +89,15 @@ def test_the_page_shows_what_is_printed(tmp_path: Path) -> None:
     site = make_site(tmp_path)
     (site.folder / "spack_envs").symlink_to(CLONE / "spack_envs")
     detected = call(site, "detect", "--root", str(TREE), "--write")
-    assert unsaid("$ .venv/bin/railyard detect --root node.tree --write\nlook", detected.out + detected.err) == []
+    assert (
+        missing_lines("$ .venv/bin/railyard detect --root node.tree --write\nlook", detected.out + detected.err) == []
+    )
     written = (site.folder / "systems/hdrsys.yaml").read_text(encoding="utf-8")
-    assert unsaid("  # GUESSED", written) == []
-    assert unsaid("$ .venv/bin/railyard matrix --system hdrsys", call(site, "matrix", "--system", "hdrsys").out) == []
+    assert missing_lines("  # GUESSED", written) == []
+    assert (
+        missing_lines("$ .venv/bin/railyard matrix --system hdrsys", call(site, "matrix", "--system", "hdrsys").out)
+        == []
+    )
     site.edit("systems/hdrsys.yaml", "modules_system: lmod\n", "")
     program = site.folder / "osu/pt2pt/osu_bw"
     program.parent.mkdir(parents=True)
@@ -100,4 +105,4 @@ def test_the_page_shows_what_is_printed(tmp_path: Path) -> None:
     site.edit("systems/hdrsys.yaml", "/opt/osu/libexec/osu-micro-benchmarks/mpi", str(site.folder / "osu"))
     command = "$ .venv/bin/railyard run --system hdrsys:hdr --dry-run"
     words = shlex.split(next(line for line in PAGE.splitlines() if line.startswith(command)))
-    assert unsaid(command, call(site, *words[2:]).out) == []
+    assert missing_lines(command, call(site, *words[2:]).out) == []

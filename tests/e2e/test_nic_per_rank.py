@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.e2e.conftest import VirtualSite, failed
+from tests.e2e.conftest import VirtualSite, verdict_summary
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
@@ -11,7 +11,7 @@ STREAM = ("--system", "virtual:hsn", "-p", "intelmpi", "-n", "ImbUniband", "-P",
 
 def test_each_rail_carries_its_ranks_half_and_both_are_proven(site: VirtualSite) -> None:
     ran = site.run(*STREAM)
-    assert (ran.code, len(ran.records)) == (0, 1), ran.said
+    assert (ran.code, len(ran.records)) == (0, 1), ran.full_text
     record, proof = ran.record, ran.record.how.path_proof
     assert proof is not None
     assert (record.test.policy, record.test.rails, proof.state) == ("nic-per-rank", 2, "proven")
@@ -25,5 +25,5 @@ def test_a_slow_rail_of_one_node_is_named_by_a_rank_a_node(site: VirtualSite) ->
         bed.degrade("vn2", "hsn1", "slow", 12)
         ran = site.run(*STREAM)
     assert ran.code == 1
-    assert failed(ran.record) == ("fail", 5, "fabric")
+    assert verdict_summary(ran.record) == ("fail", 5, "fabric")
     assert [(one.node, one.rail) for one in ran.record.found.verdict.suspects] == [("vn2", "hsn1")]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import CLONE, RAILYARD, REFRAME, VirtualSite, undisturbed
-from tests.made.pages import Shown, shown
+from tests.e2e.conftest import CLONE, RAILYARD, REFRAME, VirtualSite, skip_disturbed
+from tests.made.pages import PageCommand, page_commands
 
 pytestmark = pytest.mark.e2e
 
@@ -29,9 +29,9 @@ def block(language: str) -> str:
     return str(text)
 
 
-def typed() -> list[Shown]:
+def page_steps() -> list[PageCommand]:
     """Return the page's commands in order."""
-    return [command for command in shown() if command.page == PAGE]
+    return [command for command in page_commands() if command.page == PAGE]
 
 
 def write_check(site: Path) -> None:
@@ -62,7 +62,7 @@ def test_the_file_is_a_check_of_30_to_60_lines() -> None:
 
 
 def test_every_command_of_the_page_does_what_it_shows(tmp_path: Path) -> None:
-    first, *others = [command for command in typed() if command.words not in ("cd my-site", "mkdir own", MEASURES)]
+    first, *others = [command for command in page_steps() if command.words not in ("cd my-site", "mkdir own", MEASURES)]
     site = VirtualSite(tmp_path / "my-site")
     assert first.words == "railyard init my-site"
     assert subprocess.run([*RAILYARD, "init", str(site.folder)], check=False).returncode == 0
@@ -72,7 +72,7 @@ def test_every_command_of_the_page_does_what_it_shows(tmp_path: Path) -> None:
         if command.words.startswith("railyard lint") and others[number - 1].words.startswith("railyard lint"):
             write_bound(site.folder)
         code, said = call(command.words, site)
-        assert command.unsaid(said) == [], f"{command.words}\n{said}"
+        assert command.missing_lines(said) == [], f"{command.words}\n{said}"
         replays += "--replay" in command.words
         fails = "--replay" in command.words and replays == 2
         assert code == (1 if fails else CODES.get(command.words, 0)), f"{command.words}\n{said}"
@@ -82,9 +82,9 @@ def test_every_command_of_the_page_does_what_it_shows(tmp_path: Path) -> None:
 def test_the_check_measures_with_a_proven_path(site: VirtualSite) -> None:
     write_check(site.folder)
     write_bound(site.folder)
-    (command,) = (one for one in typed() if one.words == MEASURES)
-    ran = undisturbed(site.call(*RAILYARD, *shlex.split(command.words)[1:]))
-    assert (ran.code, command.unsaid(ran.out)) == (0, []), ran.said
+    (command,) = (one for one in page_steps() if one.words == MEASURES)
+    ran = skip_disturbed(site.call(*RAILYARD, *shlex.split(command.words)[1:]))
+    assert (ran.code, command.missing_lines(ran.out)) == (0, []), ran.full_text
     assert [(record.test.rails, record.found.state) for record in ran.records] == [(1, "pass"), (2, "pass")]
     assert {record.how.path_proof.state for record in ran.records if record.how.path_proof} == {"proven"}
 
@@ -150,8 +150,8 @@ def test_each_check_that_is_dropped_has_a_line_with_its_reason(program: str, tmp
     lines = (ran.out + ran.err).splitlines()
     (begin,) = (number for number, line in enumerate(lines) if line.endswith("selected: no check of own fits"))
     for said, line in zip(DROPPED, lines[begin + 1 :], strict=False):
-        assert line.startswith(f"  {said}"), ran.said
-    assert "Traceback" not in ran.said
+        assert line.startswith(f"  {said}"), ran.full_text
+    assert "Traceback" not in ran.full_text
 
 
 @pytest.mark.parametrize(

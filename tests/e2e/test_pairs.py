@@ -3,15 +3,15 @@
 import pytest
 
 from railyard.verdict.wording import WITH_EVERY
-from tests.e2e.conftest import Ran, VirtualSite, failed, suspects
+from tests.e2e.conftest import Ran, VirtualSite, suspects, verdict_summary
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
 STACKS = ("mpich", "openmpi", "intelmpi")
 
 
-def passed(ran: Ran) -> None:
-    assert (ran.code, ran.err, failed(ran.record)) == (0, "", ("pass", None, None))
+def assert_pass(ran: Ran) -> None:
+    assert (ran.code, ran.err, verdict_summary(ran.record)) == (0, "", ("pass", None, None))
 
 
 def test_a_planted_slow_rail_is_named_and_no_neighbour(site: VirtualSite) -> None:
@@ -19,7 +19,7 @@ def test_a_planted_slow_rail_is_named_and_no_neighbour(site: VirtualSite) -> Non
         bed.degrade("vn2", "hsn1", "slow", 30)
         ran = site.cell("AllPairs", "mpich", 2)
     record = ran.record
-    assert (ran.code, failed(record)) == (1, ("fail", 5, "fabric"))
+    assert (ran.code, verdict_summary(record)) == (1, ("fail", 5, "fabric"))
     # The rail of the node, not its other rail, and none of the three nodes with which it was slow.
     assert suspects(record) == {("rail", "vn2", "hsn1")}
     assert f"hsn1 of vn2 is slow {WITH_EVERY}: " in record.found.verdict.text
@@ -37,7 +37,7 @@ def test_a_planted_slow_rail_is_named_and_no_neighbour(site: VirtualSite) -> Non
 def test_healthy_pairs_pass(fabric: str, rails: int, stack: str, site: VirtualSite) -> None:
     ran = site.cell("(AllPairs|Bisection)", stack, rails, fabric=fabric)
     assert (ran.code, ran.err) == (0, "")
-    assert [failed(record) for record in ran.records] == [("pass", None, None)] * 2
+    assert [verdict_summary(record) for record in ran.records] == [("pass", None, None)] * 2
 
 
 @pytest.mark.parametrize("stack", ["openmpi", "intelmpi"])
@@ -60,7 +60,7 @@ def test_one_slow_pair_is_named_and_neither_of_its_nodes(site: VirtualSite) -> N
         done = bed.exec("vn1", ["sh", "-c", slow])
         assert (done.returncode, done.stderr) == (0, "")
         ran = site.cell("AllPairs", "mpich", 1)
-    assert (ran.code, failed(ran.record)) == (1, ("fail", 5, "fabric"))
+    assert (ran.code, verdict_summary(ran.record)) == (1, ("fail", 5, "fabric"))
     assert suspects(ran.record) == {("pair", "vn1-vn3", "hsn0")}
 
 
@@ -73,4 +73,4 @@ def test_of_one_rail_the_slow_one_is_named(site: VirtualSite) -> None:
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_a_pair_within_each_node_uses_no_network(stack: str, site: VirtualSite) -> None:
-    passed(site.cell("OnNodePair", stack, 1))
+    assert_pass(site.cell("OnNodePair", stack, 1))

@@ -16,7 +16,7 @@ import pytest
 from railyard.provision.testbed import slurm
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.lock import measurement_lock
-from tests import disturbed
+from tests import disturbances
 from tests.e2e.conftest import RAILYARD, VirtualSite
 from tests.made.slurm_ends import kill_node
 
@@ -77,20 +77,20 @@ def preflight(
     return running.returncode, told, (site.folder / "good.txt").read_text(encoding="utf-8")
 
 
-def undisturbed(code: int, told: dict[str, Any]) -> None:
+def skip_disturbed(code: int, told: dict[str, Any]) -> None:
     """End the test if other work on this machine, or a bug of a launcher, kept the preflight from deciding."""
     if code == 3:
-        disturbed.skip(told["line"])
+        disturbances.skip(told["line"])
 
 
 def test_a_healthy_job_is_fit_and_a_slow_rail_is_named_with_its_node(site: VirtualSite, bed: Testbed) -> None:
     code, told, hosts = preflight(site)
-    undisturbed(code, told)
+    skip_disturbed(code, told)
     assert (code, told["state"], hosts) == (0, "fit", "vn[1-4]\n"), told["details"]
     assert {"links", "hsn0", "hsn1"} <= set(told["checked"])
     bed.degrade("vn2", "hsn1", "slow", 60)
     code, told, hosts = preflight(site, "--no-allreduce")
-    undisturbed(code, told)
+    skip_disturbed(code, told)
     assert (code, hosts) == (1, "vn[1,3-4]\n")
     assert re.match(
         r"preflight of 4 nodes: unfit: hsn1 of vn2 gives at most 7\.\d+ MB/s with vn\d and vn\d, ", told["line"]
@@ -118,6 +118,6 @@ def test_bytes_over_another_network_fail_the_job_and_blame_no_node(site: Virtual
     file = site.folder / "systems/virtual.yaml"
     file.write_text(file.read_text(encoding="utf-8").replace(own, other, 1), encoding="utf-8")
     code, told, hosts = preflight(site, "--no-allreduce")
-    undisturbed(code, told)
+    skip_disturbed(code, told)
     assert (code, hosts) == (1, "vn[1-4]\n")
     assert "went over eth0 of vn1, which is not an intended rail" in told["line"]

@@ -3,7 +3,7 @@
 import pytest
 
 from railyard.verdict.wording import NOT_PROVEN
-from tests.e2e.conftest import CLONE, VirtualSite, failed, suspects
+from tests.e2e.conftest import CLONE, VirtualSite, suspects, verdict_summary
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full, pytest.mark.usefixtures("machine")]
 
@@ -34,7 +34,7 @@ SAID = f"{NOT_PROVEN}the printed figures are not those of this run: by them, the
     ],
 )
 def test_figures_that_do_not_fit_the_time_of_the_counters_prove_nothing(
-    mbit_s: float, factor: float, said: str, site: VirtualSite
+    mbit_s: float, factor: float, promise: str, site: VirtualSite
 ) -> None:
     wrapper = site.folder / "IMB-MPI1"
     wrapper.write_text(WRAPPER.format(program=CLONE / ".stacks/intelmpi/bin/IMB-MPI1", factor=factor))
@@ -43,6 +43,6 @@ def test_figures_that_do_not_fit_the_time_of_the_counters_prove_nothing(
     with site.bed() as bed:
         bed.degrade("vn2", "hsn0", "slow", mbit_s)
         record = site.cell("ImbPingPong", "mpich", 1).record
-    assert failed(record) == ("fail", 4, "not-proven")
+    assert verdict_summary(record) == ("fail", 4, "not-proven")
     assert suspects(record) == set()
-    assert record.found.verdict.text.startswith(said)
+    assert record.found.verdict.text.startswith(promise)

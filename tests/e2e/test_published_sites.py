@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import RAILYARD
-from tests.e2e.published import SITE, SYSTEMS, scripts, site_at
+from tests.e2e.published_scripts import SITE, SYSTEMS, scripts, site_at
 
 pytestmark = pytest.mark.e2e
 

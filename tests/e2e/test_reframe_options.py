@@ -36,7 +36,7 @@ def front(site: VirtualSite, *options: str) -> Ran:
     return site.finish(*RAILYARD, "run", "--system", SYSTEM, *options)
 
 
-def passed(text: str) -> int:
+def passed_count(text: str) -> int:
     """How many cases ReFrame says that it ran, all of which passed."""
     found = re.search(r"\[  PASSED  \] Ran (\d+)/\1 test case\(s\)", text)
     return int(found[1]) if found else 0
@@ -51,32 +51,32 @@ NAMES = ["OsuBandwidth %rails=1", "OsuLatency %rails=1"]
 
 
 def test_repeat(site: VirtualSite) -> None:
-    assert passed(plain(site, *TWO, "-r", "--repeat=2").out) == 4
+    assert passed_count(plain(site, *TWO, "-r", "--repeat=2").out) == 4
     run = front(site, *TWO, "--repeat=2")
     assert (run.code, len(run.records)) == (0, 4)
     assert {record.found.state for record in run.records} == {"pass"}
 
 
 def test_distribute(site: VirtualSite) -> None:
-    assert passed(plain(site, *TWO, "-r", "--distribute").out) == 2
+    assert passed_count(plain(site, *TWO, "-r", "--distribute").out) == 2
     run = front(site, *TWO, "--distribute")
     assert (run.code, len(run.records)) == (0, 2)
 
 
 def test_reruns(site: VirtualSite) -> None:
-    assert passed(plain(site, *TWO, "-r", "--reruns=2").out) == 6
+    assert passed_count(plain(site, *TWO, "-r", "--reruns=2").out) == 6
     run = front(site, *TWO, "--reruns=2")
     assert run.code == 0
-    assert "2 tests: 2 pass, 0 fail" in run.said
+    assert "2 tests: 2 pass, 0 fail" in run.full_text
 
 
 def test_duration(site: VirtualSite) -> None:
     # Plain ReFrame exits with 0 although the last round was cut off.
     ended = plain(site, *TWO, "-r", "--duration=15s")
-    assert (ended.code, "maximum session duration exceeded" in ended.said) == (0, True)
+    assert (ended.code, "maximum session duration exceeded" in ended.full_text) == (0, True)
     run = front(site, *TWO, "--duration=15s")
     assert run.code == 0
-    assert "2 tests: 2 pass, 0 fail" in run.said
+    assert "2 tests: 2 pass, 0 fail" in run.full_text
 
 
 def test_performance_compare(site: VirtualSite) -> None:
@@ -112,17 +112,17 @@ def test_list_stored_testcases(site: VirtualSite) -> None:
 def test_restore_session(site: VirtualSite) -> None:
     first = plain(site, *TWO, "-r", "--keep-stage-files")
     again = plain(site, *TWO, "-r", "--restore-session")
-    assert [passed(one.out) for one in (first, again)] == [2, 2]
+    assert [passed_count(one.out) for one in (first, again)] == [2, 2]
     run = front(site, *TWO)
     assert run.code == 0
     # Without a file it is the newest run of the site.
-    assert "2 tests: 2 pass, 0 fail" in front(site, *TWO, "--restore-session").said
+    assert "2 tests: 2 pass, 0 fail" in front(site, *TWO, "--restore-session").full_text
 
 
 def test_restore_session_without_an_earlier_run(site: VirtualSite) -> None:
     refused = front(site, *TWO, "--restore-session")
     assert refused.code == 2
-    assert "found no earlier run, expected one to restore; name its report: --restore-session=FILE" in refused.said
+    assert "found no earlier run, expected one to restore; name its report: --restore-session=FILE" in refused.full_text
 
 
 def test_mode(site: VirtualSite) -> None:
@@ -130,14 +130,14 @@ def test_mode(site: VirtualSite) -> None:
         'site_configuration = {"modes": [{"name": "quick", "options": ["-n OsuLatency"], "target_systems": ["*"]}]}\n'
     )
     two = ("-C", "modes.py", "--mode=quick")
-    assert passed(plain(site, *two, "-r").out) == 1
+    assert passed_count(plain(site, *two, "-r").out) == 1
     run = front(site, "-C", "reframe_settings.py", *two)
     assert (run.code, cases(run)) == (0, ["OsuLatency %rails=1"])
 
 
 def test_an_unknown_mode_is_refused(site: VirtualSite) -> None:
     refused = front(site, *TWO, "--mode=nosuch")
-    assert (refused.code, "invalid mode: 'nosuch'" in refused.said) == (2, True)
+    assert (refused.code, "invalid mode: 'nosuch'" in refused.full_text) == (2, True)
 
 
 def test_ci_generate(site: VirtualSite) -> None:

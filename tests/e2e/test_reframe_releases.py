@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import CLONE, RAILYARD, REFRAME, make_replay_site
-from tests.reframe_releases import FOLDER, SYSTEMS, NotInstallable, listed, make_environment, releases
+from tests.reframe_releases import FOLDER, SYSTEMS, NotInstallable, listed_tests, make_environment, releases
 
 pytestmark = pytest.mark.e2e
 
@@ -24,15 +24,15 @@ def test_the_oldest_release_lists_all_systems_and_plays_a_recording(tmp_path: Pa
         if "No matching distribution" not in str(error):  # such as a wrong hash, or packages that do not fit together
             raise
         pytest.skip(f"ReFrame {OLDEST} cannot be installed here (no network, or no wheel for this Python): {error}")
-    assert [system for system in SYSTEMS if not listed(programs, system)] == []
+    assert [system for system in SYSTEMS if not listed_tests(programs, system)] == []
     newest = Path(sys.executable).parent
-    assert listed(programs, "virtual") == listed(newest, "virtual")
+    assert listed_tests(programs, "virtual") == listed_tests(newest, "virtual")
 
     site = make_replay_site(tmp_path)
     ran = site.finish(str(programs / "railyard"), "run", "--system", "dell-c6320", "-n", "OsuBandwidth")
     assert (ran.code, ran.err) == (0, "")
     assert {record.found.state for record in ran.records} == {"pass"}
-    assert f"ReFrame {OLDEST}." in ran.said and "switched off: bounds around a reference of 0, " in ran.said
+    assert f"ReFrame {OLDEST}." in ran.full_text and "switched off: bounds around a reference of 0, " in ran.full_text
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.made.foreign_suite import write_site
-from tests.made.pages import CLONE, Shown, shown
+from tests.made.pages import CLONE, PageCommand, page_commands
 
 pytestmark = pytest.mark.e2e
 
@@ -44,7 +44,7 @@ def site(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def call(command: Shown, folder: Path) -> tuple[int, str]:
+def call(command: PageCommand, folder: Path) -> tuple[int, str]:
     program, *words = shlex.split(command.words)
     done = subprocess.run(
         [str(Path(sys.executable).with_name(program)), *words], cwd=folder, capture_output=True, text=True, check=False,
@@ -54,17 +54,17 @@ def call(command: Shown, folder: Path) -> tuple[int, str]:
 
 
 def test_the_page_as_it_is_typed(site: Path) -> None:
-    alone, two_files, both = (command for command in shown() if command.page == PAGE)
+    alone, two_files, both = (command for command in page_commands() if command.page == PAGE)
     for command, exit_code in ((alone, 0), (two_files, 1)):
         code, text = call(command, site)
-        assert (code, command.unsaid(text)) == (exit_code, []), text
+        assert (code, command.missing_lines(text)) == (exit_code, []), text
     with (site / "settings.py").open("a", encoding="utf-8") as file:
         file.write(LINES)
     code, text = call(both, site)
-    assert (code, both.unsaid(text)) == (0, []), text
+    assert (code, both.missing_lines(text)) == (0, []), text
     # nothing of the site's own is changed
     code, text = call(alone, site)
-    assert (code, alone.unsaid(text)) == (0, []), text
+    assert (code, alone.missing_lines(text)) == (0, []), text
 
 
 def test_the_remark_of_the_page_is_that_of_a_mistake(site: Path) -> None:
@@ -73,7 +73,7 @@ def test_the_remark_of_the_page_is_that_of_a_mistake(site: Path) -> None:
     file.write_text(file.read_text(encoding="utf-8").replace("kind: tcp", "kind: tpc"), encoding="utf-8")
     with (site / "settings.py").open("a", encoding="utf-8") as settings:
         settings.write(LINES)
-    (alone, *_) = (command for command in shown() if command.page == PAGE)
+    (alone, *_) = (command for command in page_commands() if command.page == PAGE)
     code, text = call(alone, site)
     (remark,) = re.findall(r"^railyard: remark: .*$", TEXT, re.MULTILINE)
     assert code == 0 and remark in text.splitlines(), text

@@ -11,7 +11,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from tests.e2e.conftest import VirtualSite, rehearse, suspects
-from tests.e2e.rehearsals import Rehearsed, all_rehearsals
+from tests.e2e.rehearsals import RehearsalRow, all_rehearsals
 
 # It does not measure, but waits for a measurement.
 pytestmark = [pytest.mark.e2e, pytest.mark.measures]
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.measures]
 EVERYDAY = ("ndr", "fallback=tcp")
 
 
-def _case(one: Rehearsed) -> ParameterSet:
+def _case(one: RehearsalRow) -> ParameterSet:
     marks = () if (one.system, one.fault) == EVERYDAY else pytest.mark.full
     return pytest.param(one, marks=marks, id=" ".join(one.options[1:]))
 
@@ -30,7 +30,7 @@ PLANTED = [_case(one) for one in all_rehearsals() if one.fault]
 
 
 @pytest.mark.parametrize("one", HEALTHY)
-def test_a_healthy_system_has_no_false_failure(rehearsed_site: VirtualSite, one: Rehearsed) -> None:
+def test_a_healthy_system_has_no_false_failure(rehearsed_site: VirtualSite, one: RehearsalRow) -> None:
     if one.is_whole and not os.environ.get("RAILYARD_NIGHTLY"):
         pytest.skip("a whole extended matrix runs at night: sh ci/nightly.sh")
     ran, records = rehearse(rehearsed_site, *one.options)
@@ -41,7 +41,7 @@ def test_a_healthy_system_has_no_false_failure(rehearsed_site: VirtualSite, one:
 
 
 @pytest.mark.parametrize("one", PLANTED)
-def test_a_planted_fault_is_named_and_nobody_else(rehearsed_site: VirtualSite, one: Rehearsed) -> None:
+def test_a_planted_fault_is_named_and_nobody_else(rehearsed_site: VirtualSite, one: RehearsalRow) -> None:
     ran, records = rehearse(rehearsed_site, *one.options)
     assert ran.code == 1
     failed = [record for record in records if record.fails]

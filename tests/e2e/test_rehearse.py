@@ -52,9 +52,11 @@ def test_a_rehearsal_from_a_recorded_run_plays_its_outputs_and_counters(rehearse
     _, healthy = rehearse(site, "--system", "ndr", "--nodes", "2", *one_launch)
     as_if_measured(site, "healthy")
     recorded = site.finish(*RAILYARD, "record", "healthy")
-    assert recorded.code == 0 and recorded.out.count("imb/Uniband, recorded, with its counters") == 2, recorded.said
+    assert recorded.code == 0 and recorded.out.count("imb/Uniband, recorded, with its counters") == 2, (
+        recorded.full_text
+    )
     ran, records = rehearse(site, "--system", "ndr", "--nodes", "2", "--recording", "recordings/ndr", *one_launch)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.full_text
     assert "genuine outputs of recordings/ndr: in 2 of 2 tests" in ran.lines
     for then, now in zip(healthy, records, strict=True):
         assert (now.test.case, now.found.state, now.found.curves) == (

@@ -16,7 +16,7 @@ from railyard.results.record.form import Record
 from railyard.site.reframe_versions import CHOSEN_PARAMETERS, choose, has, release_here
 from tests.e2e.conftest import CLONE, RAILYARD, Ran, VirtualSite, make_replay_site, outcomes, replace_recording
 from tests.made.secrets import PLAIN, PRIVATE_KEY, search_secrets
-from tests.made.words import below
+from tests.made.words import below_words
 
 pytestmark = pytest.mark.e2e
 
@@ -106,7 +106,7 @@ def test_a_published_system_passes_and_says_everywhere_that_nothing_was_measured
     }
     assert {state for key, state in found.items() if key[1] not in CHECKS} <= {PASS, UNTESTED}
     assert f"{COMPUTED}; {WORDS['model']} (outputs of recordings/{SYSTEM}, no path is proven)" in run.lines
-    assert f"tests replayed: {COMPUTED.removeprefix('replayed: ')}" in run.said
+    assert f"tests replayed: {COMPUTED.removeprefix('replayed: ')}" in run.full_text
 
     record = of(run, "edr", "OsuBandwidth")
     assert record.made.replayed == COMPUTED
@@ -155,7 +155,7 @@ def test_every_published_system_passes_as_its_source_says(system: str, replays: 
     origins = Counter(WORDS[one.origin] for one in listed)
     assert Counter(record.made.replayed for record in passed) == origins
     for words, count in origins.items():
-        assert f"{count} test{'s' if count > 1 else ''} {words}" in run.said
+        assert f"{count} test{'s' if count > 1 else ''} {words}" in run.full_text
 
 
 @full
@@ -176,8 +176,8 @@ def test_gamess_lesson_fails_where_tcp_is_not_ahead_of_an_mpi(replays: VirtualSi
         "gamess-2-tcp-ahead-of-infiniband fail with two compute processes per node GAMESS is quicker over Myrinet by "
         "TCP than over InfiniBand: installed/gamess-2/4-nodes over myrinet with tcp is not ahead of "
         "installed/gamess-2/4-nodes over infiniband with mpich: 1390 against 1319 s"
-    ) in run.said
-    assert "36 relations: 8 pass, 1 fail, 27 not judged" in run.said
+    ) in run.full_text
+    assert "36 relations: 8 pass, 1 fail, 27 not judged" in run.full_text
 
 
 @full
@@ -264,7 +264,7 @@ def test_an_output_of_fdr_in_the_place_of_edr_fails_and_is_named(replays: Virtua
     assert run.code == 1
     assert states(run) == {("edr", "OsuBandwidth"): ("fail", 5, "fabric"), ("fdr", "OsuBandwidth"): PASS}
     sentence = of(run, "edr", "OsuBandwidth").found.verdict.text
-    assert sentence.startswith(f"{below(6300, 12028, 4 << 20)}, the bound of edr-bandwidth ")
+    assert sentence.startswith(f"{below_words(6300, 12028, 4 << 20)}, the bound of edr-bandwidth ")
     assert "; looks like " in sentence
     assert "looks like a link of InfiniBand FDR 4X (93.0 % of 6775 MB/s)" in sentence
     assert sentence.endswith(COMPUTED)
@@ -289,7 +289,7 @@ def test_a_recording_that_is_missing_cut_changed_or_of_another_benchmark_never_p
 
     run = ran(replays, "-n", "|".join(CHECKS))
     assert run.code == 1
-    assert "Traceback" not in run.said
+    assert "Traceback" not in run.full_text
     assert set(states(run).values()) == {FOREIGN}
     said = {(record.where.fabric, record.test.check): record.found.verdict.text for record in run.records}
     folder = f"recordings/{SYSTEM}"

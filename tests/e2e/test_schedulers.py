@@ -20,8 +20,8 @@ from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.scheduler import BedScheduler
 from railyard.site.systems.load import load_system
 from railyard.verdict.wording import WITH_EVERY
-from tests.e2e.conftest import DISTURBED, RAILYARD, Ran, VirtualSite, failed, outcomes, suspects
-from tests.waiting import wait_for
+from tests.e2e.conftest import DISTURBED, RAILYARD, Ran, VirtualSite, outcomes, suspects, verdict_summary
+from tests.patience import wait_for
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
@@ -208,7 +208,7 @@ class Standing:
         for node in NODES:
             self.bed.degrade(node, "hsn0", "slow", 1)
 
-    def during(self, act: Callable[[str], object], *options: str) -> Ran:
+    def run_during(self, act: Callable[[str], object], *options: str) -> Ran:
         """Run `railyard run` with these options, and do something with its first job's number when it runs."""
         begun = time.monotonic()
         with measurement_lock(lambda sentence: None, self.site.folder):
@@ -272,7 +272,7 @@ def without_chunks(site: VirtualSite) -> Iterator[Standing]:
 def test_where_qsub_takes_no_chunks_a_job_asks_for_totals_and_each_node_gets_its_rank(without_chunks: Standing) -> None:
     standing = without_chunks
     refused = standing.site.run(*standing.one_cell)
-    assert refused.code != 0 and "qsub: this server takes no chunks" in refused.said
+    assert refused.code != 0 and "qsub: this server takes no chunks" in refused.full_text
     standing.edit("jobs:\n  exclusive: true\n", TOTALS)
     ran = standing.site.run("--system", f"{standing.system}:hsn", "-n", "^(ImbUniband|NetpipeStream)%rails=1")
     assert set(outcomes(ran.records).values()) == {PASSES}, ran.out + ran.err
@@ -308,7 +308,7 @@ def test_jobs_pass_over_one_rail_and_two(standing: Standing) -> None:
 def test_a_slow_rail_is_named_by_a_job_of_its_own(standing: Standing, stack: str) -> None:
     standing.bed.degrade("vn2", "hsn0", "slow", 60)
     ran = standing.site.run(*standing.cell(stack))
-    assert failed(ran.record) == ("fail", 5, "fabric"), ran.record.found.verdict.text
+    assert verdict_summary(ran.record) == ("fail", 5, "fabric"), ran.record.found.verdict.text
     assert suspects(ran.record) == {("rail", "vn2", "hsn0")}
     assert f"; hsn0 of vn2 is slow {WITH_EVERY}: at best " in ran.record.found.verdict.text
 
@@ -319,14 +319,14 @@ def test_a_job_over_its_limit_says_so(standing: Standing) -> None:
     standing.edit("  max_pending: 2m\n", f"  max_pending: 2m\n{more}")
     standing.slow()
     ran = standing.site.run(*standing.one_cell)
-    assert failed(ran.record)[:2] == ("fail", 1), ran.out
+    assert verdict_summary(ran.record)[:2] == ("fail", 1), ran.out
     assert standing.words.timed in ran.record.found.verdict.text
 
 
 def test_a_job_that_somebody_cancels_is_no_fault_of_the_fabric(standing: Standing) -> None:
     standing.slow()
-    ran = standing.during(lambda job: standing.ask(standing.words.cancel, job), *standing.one_cell)
-    assert failed(ran.record) == ("fail", 1, "scheduler"), ran.record.found.verdict.text
+    ran = standing.run_during(lambda job: standing.ask(standing.words.cancel, job), *standing.one_cell)
+    assert verdict_summary(ran.record) == ("fail", 1, "scheduler"), ran.record.found.verdict.text
     assert standing.words.cancelled in ran.record.found.verdict.text
     assert suspects(ran.record) == set()
 
@@ -334,8 +334,8 @@ def test_a_job_that_somebody_cancels_is_no_fault_of_the_fabric(standing: Standin
 def test_a_job_whose_script_somebody_kills_is_no_fault_of_the_fabric(standing: Standing) -> None:
     """OpenPBS says exit code 0 of it; under the others it used to be a fault of the node."""
     standing.slow()
-    ran = standing.during(lambda job: standing.ask(standing.words.signal.format(job=job)), *standing.one_cell)
-    assert failed(ran.record) == ("fail", 1, "scheduler"), ran.record.found.verdict.text
+    ran = standing.run_during(lambda job: standing.ask(standing.words.signal.format(job=job)), *standing.one_cell)
+    assert verdict_summary(ran.record) == ("fail", 1, "scheduler"), ran.record.found.verdict.text
     assert standing.words.killed in ran.record.found.verdict.text
     assert suspects(ran.record) == set()
 
@@ -344,8 +344,8 @@ def test_a_job_that_somebody_stops_is_no_measurement(standing: Standing) -> None
     if not standing.words.pause:
         pytest.skip(f"{standing.scheduler.title} shows no pause of a job")
     standing.slow()
-    ran = standing.during(lambda job: standing.ask(standing.words.pause.format(job=job)), *standing.one_cell)
-    assert failed(ran.record) == ("fail", 1, "scheduler"), ran.record.found.verdict.text
+    ran = standing.run_during(lambda job: standing.ask(standing.words.pause.format(job=job)), *standing.one_cell)
+    assert verdict_summary(ran.record) == ("fail", 1, "scheduler"), ran.record.found.verdict.text
     assert "was suspended while it ran: its times have the pause in them" in ran.record.found.verdict.text
     assert suspects(ran.record) == set()
 
@@ -354,7 +354,7 @@ def test_a_job_that_waits_too_long_is_ended_and_says_so(standing: Standing) -> N
     standing.edit("  max_pending: 2m\n", "  max_pending: 20s\n")
     standing.ask(standing.words.hold_all)
     ran = standing.site.run(*standing.one_cell)
-    assert failed(ran.record) == ("fail", 1, "scheduler"), ran.record.found.verdict.text
+    assert verdict_summary(ran.record) == ("fail", 1, "scheduler"), ran.record.found.verdict.text
     assert standing.words.waits in ran.record.found.verdict.text
 
 
@@ -368,7 +368,7 @@ def test_a_job_that_can_never_be_placed_says_why_in_the_schedulers_words(standin
     option, said = options[standing.scheduler.name]
     standing.edit("jobs:\n", f"access: ['{option}']\njobs:\n")
     ran = standing.site.run(*standing.one_cell)
-    assert failed(ran.record) == ("fail", 1, "scheduler"), ran.record.found.verdict.text
+    assert verdict_summary(ran.record) == ("fail", 1, "scheduler"), ran.record.found.verdict.text
     assert said in ran.record.found.verdict.text
 
 
@@ -376,7 +376,7 @@ def test_a_queue_that_does_not_exist_is_refused_in_the_schedulers_words(standing
     standing.edit("jobs:\n", "jobs:\n  partition: nope\n")
     ran = standing.site.run(*standing.one_cell)
     assert ran.code != 0
-    assert standing.words.bad_queue in ran.said
+    assert standing.words.bad_queue in ran.full_text
 
 
 def test_a_node_that_dies_in_mid_job_is_named_and_its_neighbour_is_not(standing: Standing) -> None:
@@ -392,8 +392,8 @@ def test_a_node_that_dies_in_mid_job_is_named_and_its_neighbour_is_not(standing:
             if name == standing.words.daemon and there.get(found) == node:
                 found.kill()
 
-    ran = standing.during(kill, *standing.one_cell)
-    assert failed(ran.record) == ("fail", 1, "node"), ran.record.found.verdict.text
+    ran = standing.run_during(kill, *standing.one_cell)
+    assert verdict_summary(ran.record) == ("fail", 1, "node"), ran.record.found.verdict.text
     assert "was ended because a node died: " in ran.record.found.verdict.text
     assert suspects(ran.record) == {("node", "vn2", None)}
 
@@ -401,11 +401,11 @@ def test_a_node_that_dies_in_mid_job_is_named_and_its_neighbour_is_not(standing:
 def test_the_doctor_says_that_a_queue_is_stopped_and_a_node_is_drained(standing: Standing) -> None:
     asked = (*RAILYARD, "doctor", "--system", standing.system)
     standing.ask(standing.words.close)
-    assert standing.words.closed in standing.site.call(*asked).said
+    assert standing.words.closed in standing.site.call(*asked).full_text
     standing.ask(standing.words.open)
     # Grid Engine has no other mark for a node than the state of the queue there.
     standing.ask(standing.words.drain)
-    said = standing.site.call(*asked).said
+    said = standing.site.call(*asked).full_text
     assert standing.words.closed not in said
     assert f"problem: vn3: the scheduler gives it to no job: {standing.words.drained}" in said
 
@@ -425,7 +425,7 @@ def test_a_resource_that_no_node_has_is_refused_in_the_schedulers_words(standing
     standing.edit("jobs:\n", f"access: ['{option}']\njobs:\n")
     ran = standing.site.run(*standing.one_cell)
     assert ran.code != 0
-    assert said in ran.said
+    assert said in ran.full_text
 
 
 def test_an_account_is_taken_where_nobody_keeps_accounts(standing: Standing) -> None:
@@ -440,7 +440,7 @@ def test_a_project_that_nobody_knows_is_refused_where_there_are_projects(standin
     ran = standing.site.run(*standing.one_cell)
     if standing.words.bad_project:
         assert ran.code != 0
-        assert standing.words.bad_project in ran.said
+        assert standing.words.bad_project in ran.full_text
     else:
         assert set(outcomes(ran.records).values()) == {PASSES}, ran.out + ran.err
 
@@ -452,15 +452,15 @@ def test_steps_of_one_allocation_are_slurms_alone_and_that_is_said(standing: Sta
     assert ran.code == 2
     of = load_system(standing.site.folder / f"systems/{standing.system}.yaml").scheduler
     found = f"--one-allocation: found the scheduler {of} of {standing.system}, expected Slurm; leave it out"
-    assert found in ran.said
+    assert found in ran.full_text
 
 
 def test_pairs_are_measured_in_groups_one_job_after_the_other(standing: Standing) -> None:
     words = ("pairs", "run", "--rolling", "--system", f"{standing.system}:hsn", "--group", "2", "--at-most", "1")
     ran = standing.site.call(*RAILYARD, *words)
-    assert "2 of 2 groups measured" in ran.said, ran.said
+    assert "2 of 2 groups measured" in ran.full_text, ran.full_text
     assert ran.record.where.nodes and ran.record.found.pairs is not None
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.full_text
 
 
 def test_a_soak_loads_each_rail_in_a_job_and_finds_nothing_wrong(
@@ -479,10 +479,10 @@ def test_a_soak_loads_each_rail_in_a_job_and_finds_nothing_wrong(
     monkeypatch.setenv("PATH", f"{standing.scheduler.folder_of(standing.bed) / 'bin'}:{os.environ['PATH']}")
     words = ("soak", "--system", f"soaked:{fabric}", "--nodes", "vn[1-4]", "--minutes", "0.5", "--every", "10")
     ran = standing.site.call(*RAILYARD, *words)
-    assert ran.lines[-1].endswith(": 0 problems, 0 remarks"), ran.said
+    assert ran.lines[-1].endswith(": 0 problems, 0 remarks"), ran.full_text
     rows = [line.split() for line in ran.lines if line.startswith("vn")]
     assert [row[:2] for row in rows] == [[node, rail] for node in NODES for rail in rails]
-    assert all(float(row[2]) > 1 and float(row[3]) > 1 for row in rows), ran.said
+    assert all(float(row[2]) > 1 and float(row[3]) > 1 for row in rows), ran.full_text
 
 
 def test_the_gate_in_an_epilog_drains_a_node_whose_rail_is_unplugged_and_no_other(standing: Standing) -> None:

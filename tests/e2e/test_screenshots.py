@@ -13,8 +13,8 @@ from railyard.results.record.form import Record
 from railyard.results.report.files import write_format
 from tests import screenshots
 from tests.e2e.conftest import CLONE, RAILYARD, make_site
-from tests.made.pages import shown
-from tests.screenshots import KEPT, SHOTS, Shot, index, keep, kept, stale
+from tests.made.pages import page_commands
+from tests.screenshots import KEPT, SHOTS, Shot, index, keep, kept_results, stale
 
 full = pytest.mark.full
 
@@ -50,17 +50,19 @@ def test_every_picture_of_the_page_and_every_kept_run_is_in_use() -> None:
 @pytest.mark.parametrize("page", ["README.md", "docs/start/first-verdicts.md"])
 def test_a_page_shows_what_the_kept_run_with_a_slow_rail_printed(page: str) -> None:
     made_by = next(shot.made_by for shot in SHOTS if shot.run == "slow-rail").rpartition("; ")[2]
-    (command,) = (each for each in shown() if each.page == page and each.words.removeprefix(".venv/bin/") == made_by)
+    (command,) = (
+        each for each in page_commands() if each.page == page and each.words.removeprefix(".venv/bin/") == made_by
+    )
     lines = [line.strip() for line in command.output]
     for part in ("Rail hsn1 of vn2 is slow: ", "measured: ", "blamed: rail hsn1 of vn2 "):
         assert any(line.startswith(part) for line in lines), part
-    assert command.unsaid(write_format(kept("slow-rail"), "terminal")) == []
+    assert command.missing_lines(write_format(kept_results("slow-rail"), "terminal")) == []
 
 
 def test_column_heads_stand_above_the_rows_that_a_page_shows() -> None:
     row = re.compile(r"\S+ +\S+ +\d+ +\S+/\S+ +[\d.]+ +\S+ .* (pass|fail)\b.*")
     bare, rows = [], 0
-    for command in shown():
+    for command in page_commands():
         for before, line in pairwise(("", *command.output)):
             if row.fullmatch(line):
                 rows += 1
@@ -76,14 +78,14 @@ def test_kept_records_name_no_folder_of_the_machine_that_made_them() -> None:
 
 
 def test_what_is_kept_is_what_the_run_left_but_for_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = kept("dell-c6320")
+    before = kept_results("dell-c6320")
     folder = tmp_path / "run"
     folder.mkdir()
     for packed in (KEPT / "dell-c6320").glob("*.gz"):
         (folder / packed.stem).write_bytes(gzip.decompress(packed.read_bytes()))
     monkeypatch.setattr(screenshots, "KEPT", tmp_path)
     keep("again", folder)
-    assert kept("again") == before
+    assert kept_results("again") == before
 
 
 @full
@@ -93,15 +95,15 @@ def test_the_kept_replay_is_what_a_replay_gives_today(tmp_path: Path) -> None:
     (tmp_path / ".stacks").unlink()
     shutil.copytree(CLONE / "recordings/dell-c6320", tmp_path / "recordings/dell-c6320")
     run = site.finish(*RAILYARD, "run", "--system", "dell-c6320")
-    assert run.code == 0, run.said
+    assert run.code == 0, run.full_text
 
-    def compared(records: tuple[Record, ...]) -> dict[str, object]:
+    def comparable_parts(records: tuple[Record, ...]) -> dict[str, object]:
         return {
             one.test.case: (one.found.state, one.found.figures, one.found.curves, replace(one.found.verdict, extra={}))
             for one in records
         }
 
-    assert compared(run.records) == compared(kept("dell-c6320").records), (
+    assert comparable_parts(run.records) == comparable_parts(kept_results("dell-c6320").records), (
         "docs/screenshots/dell-c6320 is no longer what a replay gives; type: "
         "python -m tests.screenshots keep dell-c6320 RUN, then make screenshots"
     )

@@ -146,7 +146,7 @@ def site(folder: Path, checks: Mapping[str, str], *, bases: str = PLAIN, ours: b
     return Site(folder, settings, folder / "checks")
 
 
-def registered(name: str, body: str, base: str = "Measured") -> str:
+def class_text(name: str, body: str, base: str = "Measured") -> str:
     return f"\n\n@rfm.simple_test\nclass {name}({base}):\n{indent(body or 'pass', '    ')}\n"
 
 
@@ -179,26 +179,26 @@ class Row:
         return self.needs is None or has(VERSION, self.needs)
 
 
-def before(sentence: str) -> Outcome:
+def run_failure(sentence: str) -> Outcome:
     """Fails before the job is submitted."""
     return ("fail", "run", f"reframe error: {sentence}")
 
 
-def judged(sentence: str) -> Outcome:
+def performance_failure(sentence: str) -> Outcome:
     """Fails when the figures are judged."""
     return ("fail", "performance", f"performance error: {sentence}")
 
 
 GOOD = '(47.5, -0.05, 0.05, "MB/s")'
 REFERENCE = f'reference = {{"*": {{"rate": {GOOD}}}}}\n'
-NO_REFERENCE = judged(
+NO_REFERENCE = performance_failure(
     "performance variable 'rate' = 47.5 has no reference on tiny:net: "
     "state one with a bound, or name it in reported_figures"
 )
-NOT_PRODUCED = judged(
+NOT_PRODUCED = performance_failure(
     "performance variable 'rate' was not produced: its function raised or found nothing in the output"
 )
-NO_BOUND = before("reference of 'rate': found no bound, expected a lower or an upper one (nothing is asserted)")
+NO_BOUND = run_failure("reference of 'rate': found no bound, expected a lower or an upper one (nothing is asserted)")
 
 
 def returning(value: str) -> str:
@@ -253,7 +253,7 @@ ROWS: Mapping[str, Row] = {
     "zero-without-bounds": Row.of('(0, None, None, "MB/s")', NO_BOUND),
     "other-unit": Row.of(
         '(47.5, -0.05, 0.05, "GB/s")',
-        before(
+        run_failure(
             "reference of 'rate': found unit 'GB/s', expected 'MB/s', which the check measures; "
             "ReFrame would compare the bare numbers"
         ),
@@ -270,46 +270,46 @@ ROWS: Mapping[str, Row] = {
     ),
     "upper-bound-in-per-cent": Row.of(
         '(47.5, None, 5, "MB/s")',
-        before("reference of 'rate': found upper bound 5, expected a fraction, 0 to 1 (meant as per cent?)"),
+        run_failure("reference of 'rate': found upper bound 5, expected a fraction, 0 to 1 (meant as per cent?)"),
     ),
     "lower-bound-above-zero": Row.of(
         '(47.5, 0.1, None, "MB/s")',
-        before("reference of 'rate': found lower bound 0.1, expected a fraction, -1 to 0"),
+        run_failure("reference of 'rate': found lower bound 0.1, expected a fraction, -1 to 0"),
         ("fail", "performance", "value error: invalid low threshold value: 0.1"),
     ),
     "lower-bound-in-per-cent": Row.of(
         '(47.5, -10, None, "MB/s")',
-        before("reference of 'rate': found lower bound -10, expected a fraction, -1 to 0 (meant as per cent?)"),
+        run_failure("reference of 'rate': found lower bound -10, expected a fraction, -1 to 0 (meant as per cent?)"),
         ("fail", "performance", "value error: invalid low threshold value: -10"),
     ),
     "lower-bound-of-zero-above-it": Row.of(
         '(0, 40, None, "MB/s")',
-        before("reference of 'rate': found lower bound 40, expected a distance from 0, -inf to 0"),
+        run_failure("reference of 'rate': found lower bound 40, expected a distance from 0, -inf to 0"),
         ("fail", "performance", "value error: invalid low threshold value: 40"),
     ),
     "infinite-bound": Row.of(
         '(47.5, None, float("inf"), "MB/s")',
-        before("reference of 'rate': found upper bound inf, expected a finite number"),
+        run_failure("reference of 'rate': found upper bound inf, expected a finite number"),
     ),
     "true-as-reference": Row.of(
-        '(True, None, 60, "MB/s")', before("reference of 'rate': found value True, expected a finite number")
+        '(True, None, 60, "MB/s")', run_failure("reference of 'rate': found value True, expected a finite number")
     ),
     "infinite-value": Row(
         'reference = {"*": {"rate": (47.5, -0.05, None, "MB/s")}}\n' + returning('float("inf")'),
-        judged("performance variable 'rate' is inf, expected a finite number"),
+        performance_failure("performance variable 'rate' is inf, expected a finite number"),
     ),
     "true-as-value": Row(
         'reference = {"*": {"rate": (1, -0.05, 0.05, "MB/s")}}\n' + returning("True"),
-        judged("performance variable 'rate' is True, expected a finite number"),
+        performance_failure("performance variable 'rate' is True, expected a finite number"),
     ),
     "nan-value": Row(
         REFERENCE + returning('float("nan")'),
-        judged("failed to meet reference(s): rate=nan MB/s, expected 47.5 (l=45.125, u=49.875)"),
-        judged("failed to meet reference(s): rate=nan MB/s, expected 47.5 (l=45.125, u=49.875)"),
+        performance_failure("failed to meet reference(s): rate=nan MB/s, expected 47.5 (l=45.125, u=49.875)"),
+        performance_failure("failed to meet reference(s): rate=nan MB/s, expected 47.5 (l=45.125, u=49.875)"),
     ),
     "strict-check-off": Row(
         'strict_check = False\nreference = {"*": {"rate": (100, -0.05, None, "MB/s")}}',
-        judged(
+        performance_failure(
             "performance variable 'rate' = 47.5 misses its reference 100 (lower -0.05, upper None), "
             "and strict_check is off: ReFrame would pass it"
         ),
@@ -369,7 +369,7 @@ def class_name(row: str) -> str:
 
 
 def figures_site(folder: Path, bases: str, ours: bool) -> Site:
-    classes = "".join(registered(class_name(name), row.body, row.base) for name, row in POSSIBLE.items())
+    classes = "".join(class_text(class_name(name), row.body, row.base) for name, row in POSSIBLE.items())
     references = "SomeOtherTest:\n  '*':\n    rate: [47.5, -0.05, 0.05, MB/s]\n"
     return site(folder, {"figures.py": classes, "references.yaml": references}, bases=bases, ours=ours)
 
@@ -390,7 +390,7 @@ def plain(plain_site: Site) -> Mapping[str, Mapping[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def guarded(guarded_site: Site) -> Mapping[str, Mapping[str, Any]]:
+def guarded_tests(guarded_site: Site) -> Mapping[str, Mapping[str, Any]]:
     return guarded_site.reframe("-r").tests
 
 
@@ -420,12 +420,14 @@ def as_said_here(expected: Outcome) -> Outcome:
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_figure(row: str, plain: Mapping[str, Mapping[str, Any]], guarded: Mapping[str, Mapping[str, Any]]) -> None:
+def test_figure(
+    row: str, plain: Mapping[str, Mapping[str, Any]], guarded_tests: Mapping[str, Mapping[str, Any]]
+) -> None:
     needs = ROWS[row].needs
     if needs is not None and not has(VERSION, needs):
         pytest.skip(f"ReFrame {VERSION} has no {needs.name}")
     assert outcome(plain, row) == as_said_here(ROWS[row].plain)
-    assert outcome(guarded, row) == as_said_here(ROWS[row].guarded)
+    assert outcome(guarded_tests, row) == as_said_here(ROWS[row].guarded)
 
 
 NEVER_RUN = [row for row in ROWS if row.startswith("lower-bound")]
@@ -433,11 +435,11 @@ NEVER_RUN = [row for row in ROWS if row.startswith("lower-bound")]
 
 @pytest.mark.parametrize("row", NEVER_RUN)
 def test_a_bad_bound_fails_before_the_benchmark_runs(
-    row: str, plain: Mapping[str, Mapping[str, Any]], guarded: Mapping[str, Mapping[str, Any]]
+    row: str, plain: Mapping[str, Mapping[str, Any]], guarded_tests: Mapping[str, Mapping[str, Any]]
 ) -> None:
     output = "rfm_job.out"
     assert (Path(plain[class_name(row)]["stagedir"]) / output).read_text(encoding="utf-8") == "rate: 47.5 MB/s\n"
-    assert not (Path(guarded[class_name(row)]["stagedir"]) / output).exists()
+    assert not (Path(guarded_tests[class_name(row)]["stagedir"]) / output).exists()
 
 
 @pytest.mark.parametrize("stage", ["sanity", pytest.param("performance", marks=pytest.mark.full)])
@@ -462,13 +464,13 @@ def test_a_disabled_guard(guarded_site: Site) -> None:
 
 # --- rows that only `railyard run` can catch: nothing ran in which a base class could report --------------------------
 
-HEALTHY = registered(
+HEALTHY = class_text(
     "Healthy", REFERENCE + "rails = typed_parameter([1, 2], type=int, loggable=True)\nextra = variable(int, value=0)"
 )
 
 
 @dataclass(frozen=True)
-class Lost:
+class LostFile:
     """A check file that ReFrame drops with a warning, and the sentences that name what was lost."""
 
     text: str
@@ -483,8 +485,8 @@ class Binary(Echo):
         self.compiler = int("two")
 """
 
-LOST: Mapping[str, Lost] = {
-    "import-error": Lost(
+LOST: Mapping[str, LostFile] = {
+    "import-error": LostFile(
         "import reframe as rfm\n\nimport nosuchmodule\n\n\n"
         "@rfm.simple_test\nclass Imported(rfm.RunOnlyRegressionTest):\n    pass\n",
         (
@@ -492,57 +494,57 @@ LOST: Mapping[str, Lost] = {
             "module not found error: No module named 'nosuchmodule' (line 3)",
         ),
     ),
-    "class-body": Lost(
-        registered("Body", 'num_nodes = int("two")'),
+    "class-body": LostFile(
+        class_text("Body", 'num_nodes = int("two")'),
         (
             "class-body.py: this file was not loaded, and with it Body: "
             "value error: invalid literal for int() with base 10: 'two' (line 28, in Body)",
         ),
     ),
-    "variable-type": Lost(
-        registered("Typed", 'num_tasks = "two"') + registered("AlsoLost", REFERENCE),
+    "variable-type": LostFile(
+        class_text("Typed", 'num_tasks = "two"') + class_text("AlsoLost", REFERENCE),
         (
             "variable-type.py: this file was not loaded, and with it Typed, AlsoLost: "
             "type error: failed to set variable 'num_tasks': 'two' is not of type 'int|NoneType' (line 27, in Typed)",
         ),
     ),
-    "parameter": Lost(
-        registered("Parametrized", "rails = parameter(3)"),
+    "parameter": LostFile(
+        class_text("Parametrized", "rails = parameter(3)"),
         (
             "parameter.py: this file was not loaded, and with it Parametrized: "
             "type error: 'int' object is not iterable (line 28, in Parametrized)",
         ),
     ),
-    "no-parameter-value": Lost(
-        registered("Empty", "rails = parameter()"),
+    "no-parameter-value": LostFile(
+        class_text("Empty", "rails = parameter()"),
         ("no-parameter-value.py: Empty was not loaded: the following parameters are undefined: rails",),
     ),
-    "fixture-declaration": Lost(
-        registered("Declared", 'binary = fixture(int, scope="environment")'),
+    "fixture-declaration": LostFile(
+        class_text("Declared", 'binary = fixture(int, scope="environment")'),
         (
             "fixture-declaration.py: this file was not loaded, and with it Declared: "
             "value error: 'int' must be a derived class from 'RegressionTest' (line 28, in Declared)",
         ),
     ),
-    "fixture": Lost(
-        FIXTURE + registered("Dependent", 'binary = fixture(Binary, scope="environment")'),
+    "fixture": LostFile(
+        FIXTURE + class_text("Dependent", 'binary = fixture(Binary, scope="environment")'),
         (
             "fixture.py: Binary was not loaded: value error: invalid literal for int() with base 10: 'two' "
             "(line 29, in Binary)",
             "fixture.py: Dependent @tiny:net+gnu was dropped: it depends on Binary, which is not there",
         ),
     ),
-    "dependency": Lost(
-        registered("First", REFERENCE + '@run_after("init")\ndef order(self):\n    self.depends_on("NoSuchTest")'),
+    "dependency": LostFile(
+        class_text("First", REFERENCE + '@run_after("init")\ndef order(self):\n    self.depends_on("NoSuchTest")'),
         ("dependency.py: First @tiny:net+gnu was dropped: it depends on NoSuchTest, which is not there",),
     ),
-    "no-systems": Lost(
+    "no-systems": LostFile(
         "import reframe as rfm\n\n\n"
         "@rfm.simple_test\nclass Nowhere(rfm.RunOnlyRegressionTest):\n    executable = 'echo'\n",
         ("no-systems.py: Nowhere was not loaded: 'valid_systems' not defined",),
     ),
-    "not-copyable": Lost(
-        registered(
+    "not-copyable": LostFile(
+        class_text(
             "Streaming", REFERENCE + '@run_after("init")\ndef sizes(self):\n    self.sizes = (n for n in range(3))'
         ),
         (
@@ -696,7 +698,7 @@ def record(case: str) -> Record:
     )  # fmt: skip
 
 
-def settled(site: Site, answer: Answer, passed: Sequence[str]) -> tuple[Record, ...]:
+def settle_answer(site: Site, answer: Answer, passed: Sequence[str]) -> tuple[Record, ...]:
     promised, _ = promised_cases(site.command(), dict(os.environ))
     ran = reframe_output.ran_cases(answer.report, answer.text)
     return settle(promised, ran, [record(case) for case in passed], run="r", time="2026-11-21T06:00:00Z")
@@ -707,10 +709,10 @@ def test_a_pass_on_a_retry(tmp_path: Path) -> None:
         f'executable = "mkdir"\nexecutable_opts = ["{tmp_path}/been-here && echo rate: 1 || echo rate: 47.5"]\n'
         + REFERENCE
     )
-    flaky = site(tmp_path, {"flaky.py": registered("Flaky", body)}, bases=GUARDED, ours=True)
+    flaky = site(tmp_path, {"flaky.py": class_text("Flaky", body)}, bases=GUARDED, ours=True)
     passed = flaky.reframe("-r", "--max-retries=1")
     assert (passed.code, passed.tests["Flaky"]["result"]) == (0, "pass")
-    (final,) = settled(flaky, passed, ["Flaky @tiny:net+gnu"])
+    (final,) = settle_answer(flaky, passed, ["Flaky @tiny:net+gnu"])
     assert (final.found.state, final.found.verdict.text) == (
         "fail",
         "passed only on a retry: run 2 of 2 passed, an earlier one failed",
@@ -729,14 +731,14 @@ class Binary(rfm.CompileOnlyRegressionTest):
 """
 STATES = (
     BUILD
-    + registered("Built", REFERENCE + 'binary = fixture(Binary, scope="environment")')
-    + registered("Skipped", REFERENCE + '@run_after("setup")\ndef choose(self):\n    self.skip("no second rail here")')
+    + class_text("Built", REFERENCE + 'binary = fixture(Binary, scope="environment")')
+    + class_text("Skipped", REFERENCE + '@run_after("setup")\ndef choose(self):\n    self.skip("no second rail here")')
     + (
-        registered("Expected", 'reference = {"*": {"rate": xfail("slow switch", (100, -0.05, None, "MB/s"))}}')
+        class_text("Expected", 'reference = {"*": {"rate": xfail("slow switch", (100, -0.05, None, "MB/s"))}}')
         if XFAIL
         else ""
     )
-    + registered("Sound", REFERENCE)
+    + class_text("Sound", REFERENCE)
 )
 
 
@@ -753,7 +755,7 @@ def states_run(states_site: Site) -> Answer:
 @pytest.fixture(scope="module")
 def final(states_site: Site, states_run: Answer) -> tuple[Record, ...]:
     passed = ["Expected @tiny:net+gnu"] if XFAIL else []
-    return settled(states_site, states_run, [*passed, "Sound @tiny:net+gnu"])
+    return settle_answer(states_site, states_run, [*passed, "Sound @tiny:net+gnu"])
 
 
 def outcomes(xml: str) -> dict[str, list[str]]:

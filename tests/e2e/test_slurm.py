@@ -19,10 +19,10 @@ from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.scripts import reshape
 from railyard.provision.testbed.slurm_texts import SLURMD_TIMEOUT_S, release_of
 from railyard.verdict.wording import WITH_EVERY
-from tests.e2e.conftest import RAILYARD, REFRAME, Ran, VirtualSite, failed, outcomes, suspects
+from tests.e2e.conftest import RAILYARD, REFRAME, Ran, VirtualSite, outcomes, suspects, verdict_summary
 from tests.made.secrets import PLAIN, PRIVATE_KEY, search_secrets
 from tests.made.slurm_ends import kill_node, restart_controller
-from tests.waiting import wait_for
+from tests.patience import wait_for
 
 pytestmark = pytest.mark.e2e
 
@@ -70,7 +70,7 @@ def keep(bed: Testbed, name: str, ran: Ran) -> None:
         Path(folder, f"{name}.txt").write_text(text, encoding="utf-8")
 
 
-def during(site: VirtualSite, bed: Testbed, act: Callable[[str], object], *options: str) -> Ran:
+def run_during(site: VirtualSite, bed: Testbed, act: Callable[[str], object], *options: str) -> Ran:
     """Run `railyard run` with these options, and do something with the job's number when its first job runs."""
     begun = time.monotonic()
     with measurement_lock(lambda sentence: None, site.folder), site.start(*RAILYARD, "run", *options) as running:
@@ -171,7 +171,7 @@ def test_a_job_that_calls_the_srun_of_another_slurm_says_so(
     site.edit("systems/virtual-slurm.yaml", "\nlauncher: srun\n", f"\nlauncher: {launcher}\n")
     ran = site.run(*SYSTEM, "-n", f"{check}%rails=1", "-p", stack)
     text = ran.record.found.verdict.text
-    assert failed(ran.record) == ("fail", 1, "set-up"), text
+    assert verdict_summary(ran.record) == ("fail", 1, "set-up"), text
     assert "srun that is first on PATH" in text and means in text
     assert suspects(ran.record) == set()
 
@@ -239,9 +239,9 @@ def test_a_node_that_dies_in_mid_job_is_named_and_its_neighbour_is_not(with_slur
         wait_for(_benchmark_runs, "the benchmark on the nodes")
         kill_node(bed, "vn2")
 
-    ran = during(site, bed, kill, *ONE_CELL)
+    ran = run_during(site, bed, kill, *ONE_CELL)
     keep(bed, "node", ran)
-    assert failed(ran.record) == ("fail", 1, "node")
+    assert verdict_summary(ran.record) == ("fail", 1, "node")
     assert "was ended because a node died: vn2 is " in ran.record.found.verdict.text
     assert suspects(ran.record) == {("node", "vn2", None)}
     assert ran.elapsed_s < 120 + 4 * SLURMD_TIMEOUT_S
@@ -255,7 +255,7 @@ def test_a_job_over_its_limit_says_so(with_slurm: tuple[VirtualSite, Testbed]) -
     slow(bed)
     ran = site.run(*ONE_CELL)
     keep(bed, "time", ran)
-    assert failed(ran.record)[:2] == ("fail", 1)
+    assert verdict_summary(ran.record)[:2] == ("fail", 1)
     assert ran.record.found.verdict.text.startswith("the job was ended at its time limit of 60 s (bound from the check")
     assert "was killed at its time limit of 00:01:00 on vn[1-2]" in ran.record.found.verdict.text
 
@@ -264,9 +264,9 @@ def test_a_job_over_its_limit_says_so(with_slurm: tuple[VirtualSite, Testbed]) -
 def test_a_job_that_somebody_cancels_is_no_fault_of_the_fabric(with_slurm: tuple[VirtualSite, Testbed]) -> None:
     site, bed = with_slurm
     slow(bed)
-    ran = during(site, bed, lambda job: client(bed, "scancel", job), *ONE_CELL)
+    ran = run_during(site, bed, lambda job: client(bed, "scancel", job), *ONE_CELL)
     keep(bed, "cancelled", ran)
-    assert failed(ran.record) == ("fail", 1, "scheduler")
+    assert verdict_summary(ran.record) == ("fail", 1, "scheduler")
     assert "was cancelled on vn[1-2]" in ran.record.found.verdict.text
     assert suspects(ran.record) == set()
 
@@ -276,9 +276,9 @@ def test_a_job_that_is_preempted_says_so(with_slurm: tuple[VirtualSite, Testbed]
     site, bed = with_slurm
     slow(bed)
     urgent = ("--partition=urgent", "--nodes=4", "--chdir=/tmp", "--output=/dev/null", "--wrap=sleep 1")
-    ran = during(site, bed, lambda job: client(bed, "sbatch", *urgent), *ONE_CELL)
+    ran = run_during(site, bed, lambda job: client(bed, "sbatch", *urgent), *ONE_CELL)
     keep(bed, "preempted", ran)
-    assert failed(ran.record) == ("fail", 1, "scheduler")
+    assert verdict_summary(ran.record) == ("fail", 1, "scheduler")
     assert "was preempted by another job on vn[1-2]" in ran.record.found.verdict.text
     assert suspects(ran.record) == set()
 
@@ -293,9 +293,9 @@ def test_a_job_that_is_requeued_is_ended_and_not_judged_as_one_run(with_slurm: t
         scontrol(bed, "update", f"JobId={job}", "Requeue=1")
         scontrol(bed, "requeue", job)
 
-    ran = during(site, bed, requeue, *ONE_CELL)
+    ran = run_during(site, bed, requeue, *ONE_CELL)
     keep(bed, "requeued", ran)
-    assert failed(ran.record) == ("fail", 1, "scheduler")
+    assert verdict_summary(ran.record) == ("fail", 1, "scheduler")
     assert "was requeued once: what it left may be of two runs" in ran.record.found.verdict.text
     assert suspects(ran.record) == set()
     assert "JobState=CANCELLED" in scontrol(bed, "-o", "show", "job", ran.record.where.job_id or "")
@@ -309,7 +309,7 @@ def test_a_job_over_its_memory_says_so(with_slurm: tuple[VirtualSite, Testbed]) 
     site.edit("systems/virtual-slurm.yaml", "launcher: srun\n", f"launcher: srun\n{memory}")
     slow(bed)
     ran = site.run(*ONE_CELL)
-    assert failed(ran.record) == ("fail", 1, "set-up")
+    assert verdict_summary(ran.record) == ("fail", 1, "set-up")
     said = r"was killed for memory: it used more than it was given on .*exceeded memory limit \(\d+ > 20971520\)"
     assert re.search(said, ran.record.found.verdict.text)
     assert suspects(ran.record) == set()
@@ -318,9 +318,9 @@ def test_a_job_over_its_memory_says_so(with_slurm: tuple[VirtualSite, Testbed]) 
 @full
 def test_a_restart_of_the_controller_disturbs_no_job(with_slurm: tuple[VirtualSite, Testbed]) -> None:
     site, bed = with_slurm
-    ran = during(site, bed, lambda job: restart_controller(bed), *ONE_CELL)
+    ran = run_during(site, bed, lambda job: restart_controller(bed), *ONE_CELL)
     keep(bed, "none", ran)
-    assert failed(ran.record) == PASSES, ran.record.found.verdict.text
+    assert verdict_summary(ran.record) == PASSES, ran.record.found.verdict.text
 
 
 @full
@@ -331,7 +331,7 @@ def test_without_slurm_on_the_cluster_a_plain_reframe_says_what_to_type(slurm_th
             "-n", "ImbUniband%rails=1", "-p", "mpich", "-r",
         )  # fmt: skip
     assert ran.code == 1
-    assert "Slurm is not up on the virtual cluster: run 'railyard testbed up --scheduler slurm'" in ran.said
+    assert "Slurm is not up on the virtual cluster: run 'railyard testbed up --scheduler slurm'" in ran.full_text
 
 
 @full
@@ -361,7 +361,7 @@ def test_a_slow_rail_is_named_by_steps_of_a_job_of_their_own(
     bed.degrade("vn2", "hsn0", "slow", 60)
     ran = site.run(*SYSTEM, "-n", "ImbUniband%rails=1", "-p", stack)
     assert ran.record.how.command[0] == launcher
-    assert failed(ran.record) == ("fail", 5, "fabric"), ran.record.found.verdict.text
+    assert verdict_summary(ran.record) == ("fail", 5, "fabric"), ran.record.found.verdict.text
     assert suspects(ran.record) == {("rail", "vn2", "hsn0")}
     assert f"; hsn0 of vn2 is slow {WITH_EVERY}: at best " in ran.record.found.verdict.text
     jobs = scontrol(bed, "-o", "show", "job")
@@ -383,16 +383,16 @@ def test_a_slow_rail_is_named_by_steps_of_a_job_of_their_own(
     "rail", "what vn2 sends over a rail at less than half of its rate, in a job of Slurm", "only what vn2 sends over"
 )
 def test_a_rail_that_is_slow_in_the_other_direction_alone_fails_and_is_named(
-    with_slurm: tuple[VirtualSite, Testbed], cell: tuple[str, ...], rail: str, said: str
+    with_slurm: tuple[VirtualSite, Testbed], cell: tuple[str, ...], rail: str, promise: str
 ) -> None:
     site, bed = with_slurm
     assert bed.exec("vn2", ["tc", *reshape(rail, 50).split()]).returncode == 0
     ran = site.run(*SYSTEM, *cell)
     text = ran.record.found.verdict.text
     # The stream itself goes from vn1 to vn2, and its figure meets its reference.
-    assert failed(ran.record) == ("fail", 4, "fabric"), text
+    assert verdict_summary(ran.record) == ("fail", 4, "fabric"), text
     assert f"{rail} carries " in text and " MB/s from vn2 to vn1, and back " in text
-    assert f"{said} {rail} is slow: " in text
+    assert f"{promise} {rail} is slow: " in text
     assert suspects(ran.record) == {("rail", "vn2", rail)}
     # The run's own job streamed back, with the ranks in the other order, and a separate job asked other nodes.
     (step,) = site.folder.glob(f".railyard/**/back-1-{rail}-vn2-vn1.sh")
@@ -407,7 +407,7 @@ def test_in_an_allocation_of_two_nodes_the_slow_rail_is_named_and_neither_node(
     site, bed = with_slurm
     bed.degrade("vn2", "hsn0", "slow", 60)
     ran = site.run(*ONE_CELL, "--one-allocation")
-    assert failed(ran.record) == ("fail", 5, "fabric"), ran.record.found.verdict.text
+    assert verdict_summary(ran.record) == ("fail", 5, "fabric"), ran.record.found.verdict.text
     assert suspects(ran.record) == set()
     assert "; hsn0 is slow between vn1 and vn2: at best " in ran.record.found.verdict.text
     assert "too few partners were measured to blame anybody" in ran.record.found.verdict.text
@@ -418,12 +418,12 @@ def test_the_doctor_asks_nodes_in_a_step_of_slurm(with_slurm: tuple[VirtualSite,
     site, bed = with_slurm
     asked = (*RAILYARD, "doctor", "--system", "virtual-slurm", "--nodes")
     some = site.call(*asked, "--count", "2")
-    assert some.lines[-1].startswith("looked at this host and 2 nodes: 0 problems, "), some.said
+    assert some.lines[-1].startswith("looked at this host and 2 nodes: 0 problems, "), some.full_text
     # A command in a node's namespaces does not know what Slurm allows there.
     scontrol(bed, "update", "nodename=vn4", "state=drain", "reason=a test")
     drained = site.call(*asked)
     assert drained.code == 2
-    assert "found no answer of any node, expected 4; srun said: " in drained.said
+    assert "found no answer of any node, expected 4; srun said: " in drained.full_text
 
 
 @full
@@ -435,13 +435,13 @@ def test_the_limit_of_locked_memory_is_that_of_a_job_step(with_slurm: tuple[Virt
     assert bed.exec("vn2", ["sh", "-c", "ulimit -l"]).stdout == bed.exec("vn1", ["sh", "-c", "ulimit -l"]).stdout
     ran = site.call(*RAILYARD, "doctor", "--system", "virtual-slurm", "--nodes")
     named = [line for line in ran.lines if "locked memory" in line]
-    assert len(named) == 1, ran.said
+    assert len(named) == 1, ran.full_text
     assert re.match(
         r"remark: vn2: the limit of locked memory in a job step is 64, on most nodes (unlimited|\d+)", named[0]
     )
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return f"'{text}'" if '"' in text else f'"{text}"'
 
 
@@ -459,14 +459,14 @@ def test_no_secret_is_in_what_a_run_under_slurm_leaves(slurm_there: None, site: 
         f"\n    @run_before('run')\n    def say(self):\n        self.prerun_cmds += ['cat {said}', 'cat {said} >&2']\n"
     )
     site.edit("checks/microbench/imb.py", '    benchmark = "Uniband"\n', f'    benchmark = "Uniband"\n{hook}')
-    words = [word for planted in PLAIN for word in ("-J", f"comment={_quoted(planted)}")]
+    words = [word for planted in PLAIN for word in ("-J", f"comment={_quote(planted)}")]
     with site.bed_of_system() as bed:
         slurm.start(bed)
         scontrol(bed, "update", "NodeName=vn4", "State=DRAIN", f"Reason={several}")
         bed.degrade("vn2", "hsn0", "slow", 60)
         ran = site.run(*ONE_CELL, "-J", "job-name=ghp_HUSHhushHUSHhush0123456789", *words)
         assert ran.record.found.state == "fail", ran.out + ran.err
-        refused = site.run(*ONE_CELL, "-J", f"nosuch={_quoted(several)}")
+        refused = site.run(*ONE_CELL, "-J", f"nosuch={_quote(several)}")
         assert refused.code != 0
         jobs = scontrol(bed, "-o", "show", "job")
         assert "HUSH" in jobs  # Slurm itself was given them

@@ -11,7 +11,7 @@ import pytest
 from railyard.provision.testbed.boot import find_inside
 from railyard.provision.testbed.lock import measurement_lock
 from tests.e2e.conftest import RAILYARD, VirtualSite, make_site
-from tests.waiting import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full, pytest.mark.usefixtures("cluster")]
 
@@ -23,18 +23,18 @@ def site(tmp_path: Path) -> Iterator[VirtualSite]:
     made.bed().take_down()
 
 
-def kept(site: VirtualSite) -> list[str]:
+def kept_lines(site: VirtualSite) -> list[str]:
     """Return the lines that the site's soaks have kept so far."""
     return [line for path in site.folder.glob(".railyard/soaks/*.jsonl") for line in path.read_text().splitlines()]
 
 
 @contextlib.contextmanager
-def begun(site: VirtualSite, minutes: str) -> "Iterator[subprocess.Popen[str]]":
+def run_soak(site: VirtualSite, minutes: str) -> "Iterator[subprocess.Popen[str]]":
     """Keep a soak running once it has taken three readings."""
     with site.start(*RAILYARD, "soak", "--minutes", minutes, "--every", "2") as running:
         try:
             end = time.monotonic() + PATIENCE_S
-            while len(kept(site)) < 4:
+            while len(kept_lines(site)) < 4:
                 assert running.poll() is None and time.monotonic() < end
                 time.sleep(0.1)
             yield running
@@ -45,7 +45,7 @@ def begun(site: VirtualSite, minutes: str) -> "Iterator[subprocess.Popen[str]]":
 def test_a_rail_that_flaps_during_a_soak_is_named_alone(site: VirtualSite) -> None:
     bed = site.bed_of_system()
     bed.bring_up()
-    with measurement_lock(lambda sentence: None, site.folder), begun(site, "0.5") as running:
+    with measurement_lock(lambda sentence: None, site.folder), run_soak(site, "0.5") as running:
         for _ in range(2):
             bed.degrade("vn3", "hsn0", "unplugged")
             time.sleep(1)
@@ -62,7 +62,7 @@ def test_a_rail_that_flaps_during_a_soak_is_named_alone(site: VirtualSite) -> No
 def test_what_a_killed_soak_read_is_judged_and_its_streams_end_with_it(site: VirtualSite) -> None:
     bed = site.bed_of_system()
     bed.bring_up()
-    with measurement_lock(lambda sentence: None, site.folder), begun(site, "60") as running:
+    with measurement_lock(lambda sentence: None, site.folder), run_soak(site, "60") as running:
         running.kill()
         running.wait()
         held = 1 + len(bed.spec.nodes)

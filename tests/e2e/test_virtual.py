@@ -15,8 +15,8 @@ from railyard.provision.testbed.lock import measurement_lock
 from railyard.results.record.file import FILE_NAME
 from railyard.site.matrix import DEFAULT
 from railyard.site.reframe_versions import choose, release_here
-from tests.e2e.conftest import CLONE, RAILYARD, VirtualSite, by_hand, failed, outcomes, suspects
-from tests.waiting import PATIENCE_S, wait_for
+from tests.e2e.conftest import CLONE, RAILYARD, VirtualSite, by_hand, outcomes, suspects, verdict_summary
+from tests.patience import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.e2e
 
@@ -57,7 +57,7 @@ def test_reframe_by_hand_reaches_the_same_verdicts(site: VirtualSite) -> None:
     assert (
         "Reason: sanity error: rail hsn1 of vn2 has no carrier: the cable is unplugged or the other end is down; "
         "look at cable, port and driver of hsn1 of vn2"
-    ) in plain.said
+    ) in plain.full_text
     assert (
         "Ran 3/3 test case(s) from 2 check(s) (1 failure(s), 0 expected failure(s), 0 skipped, 0 aborted)" in plain.out
     )
@@ -93,7 +93,7 @@ def test_a_healthy_cell_of_each_stack_passes_over_both_rails(site: VirtualSite) 
     assert {(record.test.check, record.test.stack) for record in ran.records} == {
         (check, stack) for check, stacks in cells.items() for stack in stacks
     }
-    assert {failed(record) for record in ran.records} == {("pass", None, None)}
+    assert {verdict_summary(record) for record in ran.records} == {("pass", None, None)}
     # Two rails give about twice the stream of one, 14.46 MB/s; a shaper's burst lets slightly more through.
     (peak,) = (
         figure.value
@@ -166,9 +166,11 @@ def test_a_killed_run_leaves_room_for_the_next(site: VirtualSite) -> None:
     (folder,) = site.run_folders()
     listed = site.finish(*RAILYARD, "results", "list")
     assert "; 4 tests promised, the run was killed before its end" in listed.out
-    assert "promised tests: the run was killed before its end" in site.finish(*RAILYARD, "report", str(folder)).said
+    assert (
+        "promised tests: the run was killed before its end" in site.finish(*RAILYARD, "report", str(folder)).full_text
+    )
     ran = site.cell("ImbUniband", "mpich", 2)
-    assert (ran.code, failed(ran.record)) == (0, ("pass", None, None))
+    assert (ran.code, verdict_summary(ran.record)) == (0, ("pass", None, None))
     assert nothing_is_left(site)
 
 

@@ -15,7 +15,7 @@ KERNELS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
 
 
 @pytest.fixture
-def built() -> None:
+def built_programs() -> None:
     reason = why_not_built()
     if reason is not None:
         pytest.skip(reason)
@@ -27,9 +27,9 @@ def code_of(records: Iterable[Record]) -> int:
 
 
 @pytest.mark.parametrize("stack", ["openmpi", "mpich"])
-def test_all_kernels_run_on_one_rail_and_on_two(stack: str, cluster: None, machine: None, built: None) -> None:
+def test_all_kernels_run_on_one_rail_and_on_two(stack: str, cluster: None, machine: None, built_programs: None) -> None:
     ran = VirtualSite(CLONE).run("--system", "virtual:hsn", "--spack", "-p", stack, "-n", "Npb%")
-    assert ran.code == code_of(ran.records), ran.said
+    assert ran.code == code_of(ran.records), ran.full_text
     assert {(record.test.benchmark, record.test.rails) for record in ran.records} == {
         (f"npb/{kernel.upper()}/{problem}", rails) for kernel in KERNELS for problem in "SW" for rails in (1, 2)
     }
@@ -59,9 +59,11 @@ def test_all_kernels_run_on_one_rail_and_on_two(stack: str, cluster: None, machi
 
 
 @pytest.mark.parametrize("stack", ["openmpi", "mpich"])
-def test_hpl_runs_on_all_nodes_and_on_each_alone(stack: str, cluster: None, machine: None, built: None) -> None:
+def test_hpl_runs_on_all_nodes_and_on_each_alone(
+    stack: str, cluster: None, machine: None, built_programs: None
+) -> None:
     ran = VirtualSite(CLONE).run("--system", "virtual:hsn", "--spack", "-p", stack, "-t", "hpl")
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.full_text
     assert {(record.test.benchmark, record.test.rails, record.found.state) for record in ran.records} == {
         ("hpl/hpl", 1, "report-only"),
         ("hpl/hpl", 2, "report-only"),
@@ -70,11 +72,11 @@ def test_hpl_runs_on_all_nodes_and_on_each_alone(stack: str, cluster: None, mach
     assert any("on a grid of 2x2, NB 192" in record.found.verdict.text for record in ran.records)
 
 
-def test_a_sweep_over_nodes_is_put_together(cluster: None, machine: None, built: None) -> None:
+def test_a_sweep_over_nodes_is_put_together(cluster: None, machine: None, built_programs: None) -> None:
     from railyard.results.sweeps import sweeps
 
     ran = VirtualSite(CLONE).run("--system", "virtual:hsn", "--spack", "-p", "openmpi", "-n", "NpbScaling%.*problem=W")
-    assert ran.code == code_of(ran.records), ran.said
+    assert ran.code == code_of(ran.records), ran.full_text
     found = sweeps(ran.records)
     assert {(group.benchmark, group.rails) for group in found} == {
         (f"npb/{name}/W", rails) for name in ("EP", "FT") for rails in (1, 2)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from railyard.verdict.wording import NOT_INTENDED
-from tests.e2e.conftest import Ran, VirtualSite, failed
+from tests.e2e.conftest import Ran, VirtualSite, verdict_summary
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
@@ -32,7 +32,7 @@ applications:
 """
 
 
-def measured(site: VirtualSite, mode: str) -> Ran:
+def measure_solver(site: VirtualSite, mode: str) -> Ran:
     program = site.folder / "solver.sh"
     imb = Path(site.folder, ".stacks/intelmpi/bin/IMB-MPI1")
     program.write_text(SOLVER.replace("IMB Alltoall", f"{imb} Alltoall"), encoding="utf-8")
@@ -48,8 +48,8 @@ def measured(site: VirtualSite, mode: str) -> Ran:
 
 
 def test_an_installed_application_is_measured_and_its_path_proven(site: VirtualSite, machine: None) -> None:
-    ran = measured(site, "whole")
-    assert ran.code == 0, ran.said
+    ran = measure_solver(site, "whole")
+    assert ran.code == 0, ran.full_text
     assert (ran.record.test.benchmark, ran.record.found.state) == ("installed/solver", "report-only")
     assert [(figure.name, figure.value, figure.unit) for figure in ran.record.found.figures] == [("runtime", 1.25, "s")]
     assert ran.record.how.path_proof is not None and ran.record.how.path_proof.state == "proven"
@@ -69,9 +69,9 @@ def test_an_installed_application_is_measured_and_its_path_proven(site: VirtualS
 def test_a_run_that_came_to_nothing_fails_in_a_sentence(
     site: VirtualSite, machine: None, mode: str, sentence: str
 ) -> None:
-    ran = measured(site, mode)
-    assert ran.code == 1, ran.said
-    assert failed(ran.record)[:2] == ("fail", 1)
+    ran = measure_solver(site, mode)
+    assert ran.code == 1, ran.full_text
+    assert verdict_summary(ran.record)[:2] == ("fail", 1)
     assert sentence in ran.record.found.verdict.text
 
 
@@ -123,7 +123,7 @@ applications:
 """
 
 
-def exchanged(site: VirtualSite, mode: str, check: str) -> Ran:
+def measure_exchange(site: VirtualSite, mode: str, check: str) -> Ran:
     program = site.folder / "exchange.py"
     program.write_text(f"#!{sys.executable}\n{EXCHANGE}", encoding="utf-8")
     program.chmod(0o755)
@@ -139,8 +139,8 @@ def exchanged(site: VirtualSite, mode: str, check: str) -> Ran:
 
 def test_an_application_without_mpi_starts_its_own_processes_on_2_and_4_nodes(site: VirtualSite, machine: None) -> None:
     # Without a number of rails: it cannot run over two, so only one is selected.
-    ran = exchanged(site, "whole", "InstalledScaling")
-    assert ran.code == 0, ran.said
+    ran = measure_exchange(site, "whole", "InstalledScaling")
+    assert ran.code == 0, ran.full_text
     found = {record.test.benchmark: record for record in ran.records}
     assert sorted(found) == [f"installed/solver/{nodes}-nodes" for nodes in (1, 2, 4)]
     for nodes in (1, 2, 4):
@@ -163,7 +163,7 @@ def test_an_application_without_mpi_starts_its_own_processes_on_2_and_4_nodes(si
 def test_an_application_without_mpi_fails_by_its_path_and_by_its_end(
     site: VirtualSite, machine: None, mode: str, rule: int, sentence: str
 ) -> None:
-    ran = exchanged(site, mode, "Installed%.*rails=1")
-    assert ran.code == 1, ran.said
-    assert failed(ran.record)[:2] == ("fail", rule)
+    ran = measure_exchange(site, mode, "Installed%.*rails=1")
+    assert ran.code == 1, ran.full_text
+    assert verdict_summary(ran.record)[:2] == ("fail", rule)
     assert sentence in ran.record.found.verdict.text

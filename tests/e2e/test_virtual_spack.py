@@ -25,15 +25,17 @@ def why_not_built() -> str | None:
 
 
 @pytest.fixture
-def built() -> None:
+def built_programs() -> None:
     reason = why_not_built()
     if reason is not None:
         pytest.skip(reason)
 
 
-def test_osu_of_two_stacks_passes_on_both_fabrics_with_its_proof(cluster: None, machine: None, built: None) -> None:
+def test_osu_of_two_stacks_passes_on_both_fabrics_with_its_proof(
+    cluster: None, machine: None, built_programs: None
+) -> None:
     ran = VirtualSite(CLONE).run("--system", "virtual", "--spack", "-n", EVERYDAY)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.full_text
     assert {(record.test.stack, record.where.fabric, record.test.rails) for record in ran.records} == {
         (stack, fabric, rails)
         for stack in ("openmpi", "mpich")
@@ -51,10 +53,10 @@ def test_osu_of_two_stacks_passes_on_both_fabrics_with_its_proof(cluster: None, 
 
 
 @pytest.mark.parametrize(("stack", "rails"), [("mpich", 1), ("openmpi", 2)])
-def test_the_extended_checks_pass(stack: str, rails: int, cluster: None, machine: None, built: None) -> None:
+def test_the_extended_checks_pass(stack: str, rails: int, cluster: None, machine: None, built_programs: None) -> None:
     names = f"{EXTENDED}.*%rails={rails}"
     ran = VirtualSite(CLONE).run("--system", "virtual:hsn", "--spack", "-p", stack, "-n", names)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.full_text
     states = {record.test.benchmark: record.found.state for record in ran.records}
     reported = {"osu/osu_init", "osu/osu_barrier"}
     assert len(states) == 14

@@ -10,7 +10,7 @@ import pytest
 
 from tests.made import spack_site
 from tests.made.fake_spack import digest
-from tests.made.pages import CLONE, Shown, shown
+from tests.made.pages import CLONE, PageCommand, page_commands
 from tests.made.spack_site import MadeSite
 
 pytestmark = pytest.mark.e2e
@@ -44,7 +44,7 @@ def site(tmp_path: Path) -> MadeSite:
     return made
 
 
-def call(command: Shown, site: MadeSite, *more: str) -> tuple[int, str]:
+def call(command: PageCommand, site: MadeSite, *more: str) -> tuple[int, str]:
     program, *words = shlex.split(command.words)
     done = subprocess.run(
         [str(Path(sys.executable).with_name(program)), *words, *more], cwd=site.home, capture_output=True, text=True,
@@ -54,13 +54,13 @@ def call(command: Shown, site: MadeSite, *more: str) -> tuple[int, str]:
 
 
 def test_the_page_as_it_is_typed(site: MadeSite) -> None:
-    lint, install, status = (command for command in shown() if command.page == PAGE)
+    lint, install, status = (command for command in page_commands() if command.page == PAGE)
     code, text = call(lint, site)
-    assert "0 files refused" in text and lint.unsaid(text) == [], text
+    assert "0 files refused" in text and lint.missing_lines(text) == [], text
     code, text = call(install, site)
-    assert (code, install.unsaid(text)) == (0, []), text
+    assert (code, install.missing_lines(text)) == (0, []), text
     code, text = call(status, site)
-    assert (code, status.unsaid(text)) == (0, []), text
+    assert (code, status.missing_lines(text)) == (0, []), text
     assert {call["SPACK_DISABLE_LOCAL_CONFIG"] for call in site.calls} == {"1"}
     # The target is that of the included file, since nothing stronger names one.
     key = next((site.home / ".railyard/spack/mycluster/openmpi").glob("*/railyard.json"))
@@ -68,7 +68,7 @@ def test_the_page_as_it_is_typed(site: MadeSite) -> None:
 
 
 def test_the_scope_of_the_page_is_read_and_the_other_is_not(site: MadeSite) -> None:
-    _, install, _ = (command for command in shown() if command.page == PAGE)
+    _, install, _ = (command for command in page_commands() if command.page == PAGE)
     site.write("systems/mycluster.yaml", SYSTEM + SCOPES)
     code, text = call(install, site)
     assert code == 0, text
@@ -76,7 +76,7 @@ def test_the_scope_of_the_page_is_read_and_the_other_is_not(site: MadeSite) -> N
 
 
 def test_a_library_of_elsewhere_is_refused_in_the_pages_words(site: MadeSite) -> None:
-    _, install, _ = (command for command in shown() if command.page == PAGE)
+    _, install, _ = (command for command in page_commands() if command.page == PAGE)
     tree = str(site.home.parent / "opt-site/spack/opt/spack")
     trees = {name: {"version": version, "tree": tree} for name, (version, _) in CARRIERS.items()}
     site.behave(trees=trees, libraries={"libucp.so.0": "/usr/lib64/libucp.so.0"})

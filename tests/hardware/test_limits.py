@@ -106,14 +106,14 @@ def test_the_terms_say_how_the_number_came() -> None:
     )
 
 
-def shaped(rate: float) -> Link:
+def shaped_link(rate: float) -> Link:
     rest = (None, None, "", rate, "declared", "tcp-shaped", (1500,), "a file", "", MIB)
     return Link("shaped", "shaped", *rest)
 
 
 def test_a_shaped_rail_is_bounded_above_what_was_measured() -> None:
     """382.8 Mbit/s was measured over one rail, 97.7 MB/s in a ping-pong of 1 MiB over two: both are possible."""
-    one, two = limit(shaped(0.4)), limit(shaped(0.4), rails=2)
+    one, two = limit(shaped_link(0.4)), limit(shaped_link(0.4), rails=2)
     assert one is not None and two is not None
     assert round(one.value_mb_s, 2) == 48.22
     assert 382.8 / 8 < one.value_mb_s
@@ -132,7 +132,7 @@ def test_a_burst_of_each_message_passes_at_once() -> None:
 
 
 def test_every_rail_has_a_burst_of_its_own() -> None:
-    link = replace(shaped(0.12), burst_bytes=128 << 10)
+    link = replace(shaped_link(0.12), burst_bytes=128 << 10)
     one, two, both_ways = limit(link), limit(link, rails=2), limit(link, directions=2)
     assert one is not None and two is not None and both_ways is not None
     assert [found.burst_bytes for found in (one, two, both_ways)] == [128 << 10, 256 << 10, 128 << 10]

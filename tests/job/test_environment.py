@@ -24,8 +24,8 @@ from railyard.job.environment import (
 from railyard.job.launch import Launch
 from railyard.site.site import Site
 from railyard.stacks.ask import variables_of_stack
-from tests.made.judged import launch_of
-from tests.waiting import PATIENCE_S, wait_for
+from tests.made.judged_run import launch_of
+from tests.patience import PATIENCE_S, wait_for
 
 TAG = "1a2b3c4d-17"
 TEXT = (
@@ -62,15 +62,18 @@ def ran(stage: Path, program: str, **variables: str) -> RankEnvironment | None:
         with subprocess.Popen(words, cwd=stage, env=environment, stderr=subprocess.PIPE, text=True) as running:
             try:
                 # Something may be written before, about the shell that becomes the program.
-                wait_for(lambda: "\nprogram flock\n" in said(stage) or running.poll() is not None, "its environment")
+                wait_for(
+                    lambda: "\nprogram flock\n" in environment_text(stage) or running.poll() is not None,
+                    "its environment",
+                )
             finally:
                 fcntl.flock(held, fcntl.LOCK_UN)
             _, complaint = running.communicate()
     assert (complaint, running.returncode) == ("", 0)
-    return parse(said(stage), TAG)
+    return parse(environment_text(stage), TAG)
 
 
-def said(stage: Path) -> str:
+def environment_text(stage: Path) -> str:
     """Return the content of the node's file, nothing if there is none."""
     return "".join(file.read_text() for file in (stage / "out").glob("*.environment"))
 
@@ -179,7 +182,7 @@ def test_a_run_that_ends_at_once_is_not_held_up(stage: Path) -> None:
             cwd=stage, env={"PATH": f"{stage}:/usr/sbin:/usr/bin:/sbin:/bin"}, capture_output=True, timeout=PATIENCE_S,
         )  # fmt: skip
         assert done.returncode == 3
-        assert said(stage) == ""
+        assert environment_text(stage) == ""
 
 
 def test_the_script_may_write_what_the_stack_is_told_and_what_its_table_knows(launch: Launch) -> None:

@@ -27,7 +27,7 @@ from railyard.job.launch import Launch, Ranks, plan_launch
 from railyard.parsers import gpu_pairs
 from railyard.parsers.gpu_pairs import FOLDER, Step, steps_of
 from tests.made.nccl import RAILS, gpu_site
-from tests.waiting import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 TAG = "1a2b-3c"
 
@@ -128,14 +128,14 @@ def counters(node: str, sent: tuple[int, int], end: str = "end 0\n") -> str:
     return "\n".join([*lines, end])
 
 
-def ended(first: str, second: str, *texts: str) -> EndedStep:
+def ended_step(first: str, second: str, *texts: str) -> EndedStep:
     return EndedStep(Step(f"rounds-{first}_{second}", False, first, second, None, 0, 1), "", texts)
 
 
 def test_a_nodes_counters_are_those_before_its_first_step_and_after_its_last() -> None:
     steps = [
-        ended("n1", "n2", counters("n1", (10, 20)), counters("n2", (100, 200))),
-        ended("n1", "n3", counters("n1", (30, 45))),
+        ended_step("n1", "n2", counters("n1", (10, 20)), counters("n2", (100, 200))),
+        ended_step("n1", "n3", counters("n1", (30, 45))),
     ]
     first, second = (parse(text, TAG) for text in counters_of_nodes(steps))
     assert (first.node, first.devices[0].tx.delta_bytes, first.exit_code) == ("n1", 35, 0)
@@ -145,5 +145,5 @@ def test_a_nodes_counters_are_those_before_its_first_step_and_after_its_last() -
 
 def test_a_last_step_that_was_killed_says_so() -> None:
     killed = counters("n1", (30, 45), "").partition("after at")[0]
-    (text,) = counters_of_nodes([ended("n1", "n2", counters("n1", (10, 20))), ended("n1", "n3", killed)])
+    (text,) = counters_of_nodes([ended_step("n1", "n2", counters("n1", (10, 20))), ended_step("n1", "n3", killed)])
     assert parse(text, TAG).exit_code is None

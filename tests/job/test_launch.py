@@ -18,7 +18,7 @@ from railyard.site.systems.jobs import escape_exports
 from railyard.site.systems.model import Rail
 from railyard.site.test_id import TestId
 from tests.conftest import ROOT
-from tests.made.judged import launch_of
+from tests.made.judged_run import launch_of
 
 #: A site folder with a short path; nothing in it is read.
 HOME = Path("/site")
@@ -30,7 +30,7 @@ def site(virtual: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
     return replace(virtual, home=HOME)
 
 
-def planned(site: Site, stack: str, *devices: str, fabric: str = "hsn", **changes: Any) -> Launch:
+def planned_launch(site: Site, stack: str, *devices: str, fabric: str = "hsn", **changes: Any) -> Launch:
     return launch_of(site, stack, devices, fabric=fabric, **{"nodes": ("vn1", "vn2"), **changes})
 
 
@@ -98,7 +98,7 @@ WORDS = {
 def test_a_stack_is_told_its_devices_and_nothing_is_left_to_chance(
     site: Site, fabric: str, stack: str, devices: tuple[str, ...], env: str, policy: str, threshold: int | None
 ) -> None:
-    launch = planned(site, stack, *devices, fabric=fabric)
+    launch = planned_launch(site, stack, *devices, fabric=fabric)
     told = dict(word.split("=", 1) for word in env.split())
     assert launch.env == {**told, "PATH": f"/site/.stacks/{stack}/bin:$PATH"}
     assert launch.program == f"/site/.stacks/{stack}/bin/mpirun"
@@ -111,37 +111,37 @@ def test_a_stack_is_told_its_devices_and_nothing_is_left_to_chance(
 
 def test_ranks_of_intel_mpi_give_their_core_away_if_they_are_more_than_the_cores(site: Site) -> None:
     words = "-genv I_MPI_PIN 0 -genv I_MPI_THREAD_YIELD 2"
-    four = planned(site, "intelmpi", "hsn0", nodes=("vn1", "vn2", "vn3", "vn4"), ranks=4)
+    four = planned_launch(site, "intelmpi", "hsn0", nodes=("vn1", "vn2", "vn3", "vn4"), ranks=4)
     assert words in " ".join(four.options)
-    assert "I_MPI_THREAD_YIELD" not in planned(site, "intelmpi", "hsn0").options
+    assert "I_MPI_THREAD_YIELD" not in planned_launch(site, "intelmpi", "hsn0").options
 
 
 def test_only_open_mpi_is_told_that_root_is_meant_and_its_ranks_too(site: Site) -> None:
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    user, root = planned(site, "openmpi", "hsn0"), planned(site, "openmpi", "hsn0", as_root=True)
+    user, root = planned_launch(site, "openmpi", "hsn0"), planned_launch(site, "openmpi", "hsn0", as_root=True)
     assert root.env == {**user.env, **allowed}
     assert root.options == (*user.options, *"-x OMPI_ALLOW_RUN_AS_ROOT=1 -x OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1".split())
     for stack in ("mpich", "intelmpi"):
-        assert planned(site, stack, "hsn0", as_root=True) == planned(site, stack, "hsn0")
+        assert planned_launch(site, stack, "hsn0", as_root=True) == planned_launch(site, stack, "hsn0")
 
 
 def test_nodes_and_ranks_are_those_asked_for(site: Site) -> None:
-    launch = planned(site, "mpich", "hsn0", nodes=("vn1", "vn2", "vn3", "vn4"), ranks=8, ranks_per_node=2)
+    launch = planned_launch(site, "mpich", "hsn0", nodes=("vn1", "vn2", "vn3", "vn4"), ranks=8, ranks_per_node=2)
     assert launch.options[:6] == ("-hosts", "vn1,vn2,vn3,vn4", "-n", "8", "-ppn", "2")
     assert launch.nodes == ("vn1", "vn2", "vn3", "vn4")
 
 
 def test_the_agent_and_the_start_up_network_are_the_virtual_clusters_own(tmp_path: Path, virtual: Site) -> None:
-    options = planned(replace(virtual, home=tmp_path), "mpich", "hsn0").options
+    options = planned_launch(replace(virtual, home=tmp_path), "mpich", "hsn0").options
     assert options[options.index("-launcher-exec") + 1] == str(Testbed(tmp_path).agent)
     assert options[options.index("-iface") + 1] == DEFAULT_SPEC.networks[0].device
 
 
 def test_a_launcher_of_reframe_gets_the_stacks_own_words_alone(site: Site) -> None:
     slurm = replace(site, system=site.system.model_copy(update={"launcher": "srun"}))
-    launch = planned(slurm, "mpich", "hsn0", "hsn1")
+    launch = planned_launch(slurm, "mpich", "hsn0", "hsn1")
     assert launch.options == ("--mpi=pmi2",)
-    assert launch.env == planned(site, "mpich", "hsn0", "hsn1").env
+    assert launch.env == planned_launch(site, "mpich", "hsn0", "hsn1").env
 
 
 @pytest.mark.parametrize(
@@ -170,26 +170,26 @@ def test_ranks_with_a_rail_each_lie_as_their_rails_are_dealt_to_them(
     )
     own = {"launcher": "srun", "provider": "nodes", "nodes": nodes, "fabrics": {"hsn": fabric}}
     site = replace(virtual, system=virtual.system.model_copy(update=own))
-    launch = planned(site, stack, "cxi0", "cxi1", policy=policy, ranks_per_node=per_node)
+    launch = planned_launch(site, stack, "cxi0", "cxi1", policy=policy, ranks_per_node=per_node)
     assert launch.options[1:] == told
 
 
 def test_srun_is_told_how_the_library_speaks_with_it(site: Site) -> None:
     slurm = replace(site, system=site.system.model_copy(update={"launcher": "srun"}))
-    told = {stack: planned(slurm, stack, "hsn0").options for stack in ("openmpi", "mpich", "intelmpi", "tcp")}
+    told = {stack: planned_launch(slurm, stack, "hsn0").options for stack in ("openmpi", "mpich", "intelmpi", "tcp")}
     assert told == {"openmpi": ("--mpi=pmix",), "mpich": ("--mpi=pmi2",), "intelmpi": ("--mpi=pmi2",), "tcp": ()}
     entry = slurm.system.stacks["openmpi"].model_copy(update={"srun_mpi": "pmix_v4"})
     stacks = {**slurm.system.stacks, "openmpi": entry}
     own = replace(slurm, system=slurm.system.model_copy(update={"stacks": stacks}))
-    assert planned(own, "openmpi", "hsn0").options == ("--mpi=pmix_v4",)
+    assert planned_launch(own, "openmpi", "hsn0").options == ("--mpi=pmix_v4",)
 
 
 def test_mpirun_in_a_job_shares_the_hosts_cores(site: Site) -> None:
     slurm = replace(site, system=site.system.model_copy(update={"launcher": "srun", "scheduler": "slurm-nodb"}))
-    launch = planned(slurm, "openmpi", "hsn0", launcher="mpirun")
+    launch = planned_launch(slurm, "openmpi", "hsn0", launcher="mpirun")
     assert launch.options == ("--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1")
     elsewhere = slurm.system.model_copy(update={"provider": "nodes"})
-    assert planned(replace(slurm, system=elsewhere), "openmpi", "hsn0", launcher="mpirun").options == ()
+    assert planned_launch(replace(slurm, system=elsewhere), "openmpi", "hsn0", launcher="mpirun").options == ()
 
 
 BOUND: dict[str, tuple[str, ...]] = {
@@ -202,9 +202,9 @@ BOUND: dict[str, tuple[str, ...]] = {
 @pytest.mark.parametrize("stack", BOUND)
 def test_a_rank_of_several_threads_has_as_many_cores_of_its_own(site: Site, stack: str) -> None:
     nodes = replace(site, system=site.system.model_copy(update={"provider": "nodes", "launcher": "mpirun"}))
-    assert planned(nodes, stack, "hsn0", threads=4).options == BOUND[stack]
-    assert planned(nodes, stack, "hsn0", threads=1).options == ()
-    assert planned(nodes, "tcp", "hsn0", threads=4).options == ()
+    assert planned_launch(nodes, stack, "hsn0", threads=4).options == BOUND[stack]
+    assert planned_launch(nodes, stack, "hsn0", threads=1).options == ()
+    assert planned_launch(nodes, "tcp", "hsn0", threads=4).options == ()
 
 
 ON_EACH: dict[str, tuple[tuple[str, ...], tuple[str, ...], dict[str, str]]] = {
@@ -225,33 +225,35 @@ def test_in_a_job_with_totals_each_node_gets_its_ranks_and_not_the_first_one_all
     totals = replace(site, system=site.system.model_copy(update=update))
     chunks = replace(site, system=site.system.model_copy(update={**update, "jobs": site.system.jobs}))
     alone, threaded, variables = ON_EACH[stack]
-    launch = planned(totals, stack, "hsn0", nodes=())
+    launch = planned_launch(totals, stack, "hsn0", nodes=())
     assert launch.options == alone
-    assert planned(totals, stack, "hsn0", nodes=(), threads=4).options == threaded
-    before = planned(chunks, stack, "hsn0", nodes=())
+    assert planned_launch(totals, stack, "hsn0", nodes=(), threads=4).options == threaded
+    before = planned_launch(chunks, stack, "hsn0", nodes=())
     assert before.options == ()
     assert {name: value for name, value in launch.env.items() if name not in before.env} == variables
     # A step on named nodes says it in words of its own.
-    assert planned(totals, stack, "hsn0").options == ()
+    assert planned_launch(totals, stack, "hsn0").options == ()
 
 
 def test_a_policy_that_binds_to_numa_nodes_keeps_that_beside_the_ranks_of_each_node(site: Site) -> None:
     fabrics = {"hsn": site.system.fabrics["hsn"].model_copy(update={"kind": "slingshot"})}
     jobs = site.system.jobs.model_copy(update={"totals": True})
     update = {"provider": "nodes", "scheduler": "pbs", "launcher": "mpirun", "jobs": jobs, "fabrics": fabrics}
-    launch = planned(replace(site, system=site.system.model_copy(update=update)), "openmpi", "cxi0", "cxi1", nodes=())
+    launch = planned_launch(
+        replace(site, system=site.system.model_copy(update=update)), "openmpi", "cxi0", "cxi1", nodes=()
+    )
     assert launch.options == ("--map-by", "ppr:1:node", "--bind-to", "numa")
 
 
 def test_nodes_that_share_the_hosts_cores_bind_no_rank(site: Site) -> None:
-    assert planned(site, "openmpi", "hsn0", threads=4) == planned(site, "openmpi", "hsn0")
+    assert planned_launch(site, "openmpi", "hsn0", threads=4) == planned_launch(site, "openmpi", "hsn0")
     slurm = replace(site, system=site.system.model_copy(update={"launcher": "mpirun", "scheduler": "slurm-nodb"}))
-    assert planned(slurm, "openmpi", "hsn0", threads=4).options[1:3] == ("--bind-to", "none")
+    assert planned_launch(slurm, "openmpi", "hsn0", threads=4).options[1:3] == ("--bind-to", "none")
 
 
 def test_srun_binds_a_rank_to_its_cores_and_the_library_does_not(site: Site) -> None:
     slurm = replace(site, system=site.system.model_copy(update={"provider": "nodes", "launcher": "srun"}))
-    one, four = (planned(slurm, "intelmpi", "hsn0", threads=threads) for threads in (1, 4))
+    one, four = (planned_launch(slurm, "intelmpi", "hsn0", threads=threads) for threads in (1, 4))
     assert one.options == four.options == ("--mpi=pmi2",)
     assert {name: four.env[name] for name in four.env if name not in one.env} == {"I_MPI_PIN": "0"}
 
@@ -260,16 +262,16 @@ def test_a_policy_may_have_words_of_its_own_for_the_launcher(site: Site) -> None
     """Open MPI over Slingshot gives each rank one NIC, the nearest: ranks must be bound to NUMA nodes."""
     fabrics = {"hsn": site.system.fabrics["hsn"].model_copy(update={"kind": "slingshot"})}
     system = site.system.model_copy(update={"launcher": "mpirun", "fabrics": fabrics})
-    launch = planned(replace(site, system=system), "openmpi", "cxi0", "cxi1")
+    launch = planned_launch(replace(site, system=system), "openmpi", "cxi0", "cxi1")
     assert launch.settings.policy == "nic-per-rank"
     assert launch.options == ("--map-by", "numa", "--bind-to", "numa")
     nodes = replace(site, system=system.model_copy(update={"provider": "nodes"}))
-    assert planned(nodes, "openmpi", "cxi0", "cxi1", threads=4).options == launch.options
+    assert planned_launch(nodes, "openmpi", "cxi0", "cxi1", threads=4).options == launch.options
 
 
 def test_a_jobs_script_exports_what_a_shell_would_cut_in_quotes(site: Site, tmp_path: Path) -> None:
     """PSM3's NICs are separated by semicolons, and ReFrame writes ``export NAME=VALUE`` without quotes."""
-    env = planned(site, "intelmpi", "hsn0", "hsn1", policy="nic-per-rank").env
+    env = planned_launch(site, "intelmpi", "hsn0", "hsn1", policy="nic-per-rank").env
     lines = [
         f"export {name}={value}"
         for name, value in escape_exports({**env, "A": "a b*", "PATH": "/mpi/bin:$PATH"}).items()
@@ -284,7 +286,7 @@ def test_a_jobs_script_exports_what_a_shell_would_cut_in_quotes(site: Site, tmp_
 def test_a_stack_without_a_prefix_is_found_by_its_module(site: Site) -> None:
     entry = site.system.stacks["mpich"].model_copy(update={"prefix": None, "env": {}})
     bare = replace(site, system=site.system.model_copy(update={"stacks": {"mpich": entry}}))
-    launch = planned(bare, "mpich", "hsn0")
+    launch = planned_launch(bare, "mpich", "hsn0")
     assert launch.program == "mpirun"
     assert "PATH" not in launch.env
 
@@ -292,7 +294,7 @@ def test_a_stack_without_a_prefix_is_found_by_its_module(site: Site) -> None:
 def test_a_stack_that_cannot_use_so_many_rails_says_why(site: Site) -> None:
     five = [f"hsn{n}" for n in range(5)]
     with pytest.raises(RailyardError) as caught:
-        planned(site, "mpich", *five)
+        planned_launch(site, "mpich", *five)
     assert str(caught.value) == "mpich on tcp: striping over ch4:ucx over tcp uses at most 4 rails, 5 were asked for"
 
 
@@ -357,10 +359,10 @@ def test_a_single_host_is_told_no_rail() -> None:
 
 
 def test_a_client_and_a_server_are_started_without_any_mpi(site: Site) -> None:
-    launch = planned(site, "tcp", "hsn0", "hsn1")
+    launch = planned_launch(site, "tcp", "hsn0", "hsn1")
     assert (launch.program, launch.settings.policy, launch.mpi) == ("sh", "nic-per-rank", None)
     assert launch.options == ("start.sh", "/site/.railyard/testbed/enter", "vn1", "vn2", "--")
     assert launch.env == {"PATH": "/usr/bin:$PATH"}
     assert (launch.meant, launch.watched) == (("hsn0", "hsn1"), ("eth0",))
     slurm = replace(site, system=site.system.model_copy(update={"launcher": "srun"}))
-    assert planned(slurm, "tcp", "hsn0").options == ()
+    assert planned_launch(slurm, "tcp", "hsn0").options == ()

@@ -9,17 +9,17 @@ from railyard.base.errors import InputError
 from railyard.job.launch import Launch
 from railyard.rfm.settings import configuration
 from railyard.site.systems.load import load_system
-from tests.made.judged import launch_of
+from tests.made.judged_run import launch_of
 from tests.made.nccl import RAILS, REPORT_ONLY, SYSTEM, gpu_site
 
 
-def launched(folder: Path, devices: tuple[str, ...] = RAILS, system: str = SYSTEM, **words: Any) -> Launch:
+def nccl_launch(folder: Path, devices: tuple[str, ...] = RAILS, system: str = SYSTEM, **words: Any) -> Launch:
     site = gpu_site(folder, system=system)
     return launch_of(site, "nccl", devices, fabric="ndr", ranks=16, ranks_per_node=4, **words)
 
 
 def test_the_library_is_told_all_rails_and_the_mpi_that_starts_it_the_first(tmp_path: Path) -> None:
-    found = launched(tmp_path)
+    found = nccl_launch(tmp_path)
     assert found.program == "/opt/openmpi/bin/mpirun"
     assert found.options == ("--mpi=pmix",)
     assert (found.env["UCX_NET_DEVICES"], found.env["OMPI_MCA_pml"]) == ("mlx5_0:1", "ucx")
@@ -41,13 +41,13 @@ def test_the_library_is_told_all_rails_and_the_mpi_that_starts_it_the_first(tmp_
 
 def test_the_mpis_own_launcher_hands_on_what_the_library_is_told(tmp_path: Path) -> None:
     mpirun = SYSTEM.replace("launcher: srun", "launcher: mpirun")
-    found = launched(tmp_path, RAILS[:1], mpirun, variables={"NCCL_TESTS_SPLIT": "MOD 4"})
+    found = nccl_launch(tmp_path, RAILS[:1], mpirun, variables={"NCCL_TESTS_SPLIT": "MOD 4"})
     words = dict(zip(found.options[1::2], found.options[::2], strict=True))
     assert words["NCCL_IB_HCA==mlx5_0:1"] == words["NCCL_TESTS_SPLIT=MOD 4"] == "-x"
 
 
 def test_within_a_node_the_library_keeps_what_it_is_told_and_mpi_is_told_nothing(tmp_path: Path) -> None:
-    found = launched(tmp_path, RAILS[:1], within_node=True)
+    found = nccl_launch(tmp_path, RAILS[:1], within_node=True)
     assert found.env["NCCL_DEBUG"] == "INFO" and "UCX_NET_DEVICES" not in found.env
     assert (found.meant, found.watched) == ((), RAILS)
 
@@ -56,7 +56,7 @@ def test_a_fabrics_own_settings_reach_the_library(tmp_path: Path) -> None:
     knobs = SYSTEM.replace("kind: ib", "kind: roce\n    gid_index: 3\n    traffic_class: 106").replace(
         "ib-ndr", "roce-400"
     )
-    found = launched(tmp_path, system=knobs)
+    found = nccl_launch(tmp_path, system=knobs)
     assert (found.env["NCCL_IB_GID_INDEX"], found.env["NCCL_IB_TC"]) == ("3", "106")
     assert found.env["UCX_IB_TRAFFIC_CLASS"] == "106"
 

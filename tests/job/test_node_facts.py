@@ -11,7 +11,7 @@ from railyard.job.counters import reader_script
 from railyard.job.node_facts import DEVICE_FACTS, FACTS, NodeFacts, group_nodes, node_script, parse
 from railyard.results.record.form import NodeGroup
 from tests.made.sysfs import Tree
-from tests.waiting import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 TEXT = """\
 railyard-node 1 run1
@@ -157,7 +157,7 @@ def test_the_script_says_what_the_node_is(node: Path) -> None:
 
 
 def test_a_slingshot_card_says_which_processors_are_near(tmp_path: Path) -> None:
-    made = Tree.at(tmp_path)
+    made = Tree.empty_node(tmp_path)
     made.slingshot("cxi0", "hsn0", {"hni_sts_tx_ok_octets": 1})
     (tmp_path / "node.sh").write_text(node_script(), encoding="utf-8")
     (tmp_path / "proc/meminfo").write_text("MemTotal: 1 kB\n", encoding="utf-8")

@@ -23,7 +23,7 @@ from railyard.job.node_files import (
 TAG = "20261124T040000-7"
 
 
-def answered(asking: AnswerFolder, node: str, rank: int | None, command: str, **variables: str) -> str:
+def ask_node(asking: AnswerFolder, node: str, rank: int | None, command: str, **variables: str) -> str:
     """Have a node answer as a launcher would start it; return what went to the launcher."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("SLURM")}
     env |= {"SLURMD_NODENAME": node, **({} if rank is None else {"SLURM_PROCID": str(rank)}), **variables}
@@ -34,12 +34,12 @@ def answered(asking: AnswerFolder, node: str, rank: int | None, command: str, **
 
 
 @pytest.fixture
-def asking(tmp_path: Path) -> AnswerFolder:
+def answer_folder(tmp_path: Path) -> AnswerFolder:
     """Two nodes' folder."""
     return prepare_folder(tmp_path / "answers", TAG, 2)
 
 
-def whole(text: str = "hello\n", node: str = "n1", rank: int = 0, nodes: str = "-", tag: str = TAG) -> bytes:
+def whole_file(text: str = "hello\n", node: str = "n1", rank: int = 0, nodes: str = "-", tag: str = TAG) -> bytes:
     """Return a file as the script writes it."""
     above = f"railyard-file 1 {tag} {node} {rank} 2 {nodes}\n{text}\n".encode()
     return above + f"railyard-file end 0 {len(above)}\n".encode()
@@ -49,18 +49,18 @@ def text(file: NodeFile) -> str:
     return file.text
 
 
-def test_each_node_leaves_a_file_with_what_its_command_printed_and_how_it_ended(asking: AnswerFolder) -> None:
-    assert answered(asking, "n1", 0, "printf 'one\\n\\ntwo'; exit 3", SLURM_STEP_NODELIST="n[1-2]") == "0"
-    assert answered(asking, "n2", 1, "echo well", SLURM_STEP_NUM_TASKS="2") == "0"
-    assert sorted(path.name for path in asking.folder.iterdir()) == ["asked", "n1.0.out", "n2.1.out"]
-    found = gather(asking, lambda file: file, ended_well=True)
+def test_each_node_leaves_a_file_with_what_its_command_printed_and_how_it_ended(answer_folder: AnswerFolder) -> None:
+    assert ask_node(answer_folder, "n1", 0, "printf 'one\\n\\ntwo'; exit 3", SLURM_STEP_NODELIST="n[1-2]") == "0"
+    assert ask_node(answer_folder, "n2", 1, "echo well", SLURM_STEP_NUM_TASKS="2") == "0"
+    assert sorted(path.name for path in answer_folder.folder.iterdir()) == ["asked", "n1.0.out", "n2.1.out"]
+    found = gather(answer_folder, lambda file: file, ended_well=True)
     assert found.faults == ()
     assert found.values == (NodeFile("n1", 3, "one\n\ntwo", 0, ("n1", "n2")), NodeFile("n2", 0, "well\n", 1))
 
 
-def test_a_file_is_what_the_script_leaves(asking: AnswerFolder) -> None:
-    answered(asking, "n1", 0, "echo hello", SLURM_STEP_NUM_TASKS="2")
-    assert (asking.folder / "n1.0.out").read_bytes() == whole()
+def test_a_file_is_what_the_script_leaves(answer_folder: AnswerFolder) -> None:
+    ask_node(answer_folder, "n1", 0, "echo hello", SLURM_STEP_NUM_TASKS="2")
+    assert (answer_folder.folder / "n1.0.out").read_bytes() == whole_file()
 
 
 @pytest.mark.parametrize(("count", "folders"), [(1, 0), (512, 0), (513, 3), (5120, 20)])
@@ -71,16 +71,16 @@ def test_the_files_of_many_nodes_lie_in_folders_of_some_hundreds(count: int, fol
 def test_the_rank_says_which_folder(tmp_path: Path) -> None:
     many = prepare_folder(tmp_path / "answers", TAG, 600)
     for rank in (0, 1, 3, 599):
-        answered(many, f"n{rank}", rank, "echo hello")
+        ask_node(many, f"n{rank}", rank, "echo hello")
     there = sorted(str(path.relative_to(many.folder)) for path in many.folder.glob("*/*"))
     assert there == ["0/n0.0.out", "0/n3.3.out", "1/n1.1.out", "2/n599.599.out"]
     assert [node for node, _ in read_folder(many.folder, text).answers] == ["n0", "n1", "n3", "n599"]
 
 
-def test_two_nodes_of_one_name_and_one_without_a_rank_have_a_file_each(asking: AnswerFolder) -> None:
+def test_two_nodes_of_one_name_and_one_without_a_rank_have_a_file_each(answer_folder: AnswerFolder) -> None:
     for rank in (0, 1, None):
-        answered(asking, "n1", rank, f"echo {rank}")
-    found = read_folder(asking.folder, text)
+        ask_node(answer_folder, "n1", rank, f"echo {rank}")
+    found = read_folder(answer_folder.folder, text)
     assert found.answers == (("n1", "0\n"), ("n1", "1\n"), ("n1", "None\n"))
 
 
@@ -94,15 +94,15 @@ def test_a_node_that_cannot_write_there_answers_through_the_launcher_and_says_so
     else:
         (many.folder / "0").rmdir()
         (many.folder / "0").write_text("no folder")
-    said = answered(many, "n1", 0, "echo hello; exit 3")
+    said = ask_node(many, "n1", 0, "echo hello; exit 3")
     assert said == f"railyard-file none n1 {'closed' if how == 'closed' else 'unseen'}\nhello\n3"
     assert by_launcher(said) == {"n1": "closed" if how == "closed" else "unseen"}
 
 
-def test_a_command_that_was_killed_leaves_a_file_that_has_begun(asking: AnswerFolder) -> None:
-    answered(asking, "n1", 0, "echo some; kill -9 $PPID")
-    (fault,) = gather(asking, text, ended_well=False, elsewhere=["n2"]).faults
-    part = asking.folder / "n1.0.part"
+def test_a_command_that_was_killed_leaves_a_file_that_has_begun(answer_folder: AnswerFolder) -> None:
+    ask_node(answer_folder, "n1", 0, "echo some; kill -9 $PPID")
+    (fault,) = gather(answer_folder, text, ended_well=False, elsewhere=["n2"]).faults
+    part = answer_folder.folder / "n1.0.part"
     assert (fault.node, fault.kind) == ("n1", "began")
     assert fault.what == f"it began to answer and did not finish ({part}: {part.stat().st_size} bytes)"
 
@@ -112,14 +112,14 @@ def test_a_command_that_was_killed_leaves_a_file_that_has_begun(asking: AnswerFo
     [
         (b"", "found an empty file"),
         (b"hello\n", "found 6 bytes without the first line of an answer"),
-        (whole()[:-1], "found 72 bytes without an end: it was cut"),
-        (whole(tag="other"), f"found the tag other, expected {TAG}: it belongs to another question"),
+        (whole_file()[:-1], "found 72 bytes without an end: it was cut"),
+        (whole_file(tag="other"), f"found the tag other, expected {TAG}: it belongs to another question"),
         (
-            whole().replace(b"file 1", b"file 2", 1),
+            whole_file().replace(b"file 1", b"file 2", 1),
             "found format 2, expected 1: script and library are of different versions",
         ),
-        (whole().replace(b"hello", b"hell"), "found 49 bytes before its end, expected 50: a part is lost"),
-        (whole().replace(b"ello", b"\0\0\0\0"), "found NUL bytes: a part of it was never written"),
+        (whole_file().replace(b"hello", b"hell"), "found 49 bytes before its end, expected 50: a part is lost"),
+        (whole_file().replace(b"ello", b"\0\0\0\0"), "found NUL bytes: a part of it was never written"),
     ],
 )
 def test_a_file_that_is_not_whole_is_said_to_be_so(tmp_path: Path, content: bytes, said: str) -> None:
@@ -132,23 +132,23 @@ def test_a_file_that_is_not_whole_is_said_to_be_so(tmp_path: Path, content: byte
 
 
 def test_a_file_that_is_cut_anywhere_is_no_answer() -> None:
-    content = whole("railyard-file end 0 3\nhello\n")
+    content = whole_file("railyard-file end 0 3\nhello\n")
     assert isinstance(parse(content, TAG), NodeFile)
     assert all(isinstance(parse(content[:end], TAG), str) for end in range(len(content)))
 
 
 def test_an_answer_without_end_is_read_no_further_than_its_bound(
-    asking: AnswerFolder, monkeypatch: pytest.MonkeyPatch
+    answer_folder: AnswerFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(node_files, "MOST_BYTES", 40)
-    (asking.folder / "n1.0.out").write_bytes(whole())
-    (fault,) = read_folder(asking.folder, text).faults
+    (answer_folder.folder / "n1.0.out").write_bytes(whole_file())
+    (fault,) = read_folder(answer_folder.folder, text).faults
     assert fault.what.endswith("is incomplete: found more than 0 MiB")
 
 
 def test_a_node_of_the_steps_own_list_that_left_nothing_is_silent(tmp_path: Path) -> None:
     three = prepare_folder(tmp_path / "answers", TAG, 3)
-    (three.folder / "n1.0.out").write_bytes(whole(nodes="n[1-3]"))
+    (three.folder / "n1.0.out").write_bytes(whole_file(nodes="n[1-3]"))
     found = gather(three, text, ended_well=False, elsewhere=["N2.cluster"])
     assert [(fault.node, fault.kind, fault.what) for fault in found.faults] == [("n3", "silent", "it did not answer")]
     assert found.faults[0].fix == "check whether it is up, and whether a job starts there"
@@ -168,48 +168,50 @@ def slept(monkeypatch: pytest.MonkeyPatch, then: Callable[[int], None]) -> list[
 
 
 def test_a_file_that_a_file_server_shows_late_is_waited_for(
-    asking: AnswerFolder, monkeypatch: pytest.MonkeyPatch
+    answer_folder: AnswerFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def appear(looks: int) -> None:
         if looks == 3:
-            (asking.folder / "n2.1.out").write_bytes(whole("late\n", "n2", 1))
+            (answer_folder.folder / "n2.1.out").write_bytes(whole_file("late\n", "n2", 1))
 
     waited = slept(monkeypatch, appear)
-    (asking.folder / "n1.0.out").write_bytes(whole())
-    found = gather(asking, text, ended_well=True)
+    (answer_folder.folder / "n1.0.out").write_bytes(whole_file())
+    found = gather(answer_folder, text, ended_well=True)
     assert (found.answers, len(waited)) == ((("n1", "hello\n"), ("n2", "late\n")), 3)
 
 
 def test_a_file_that_is_cut_is_read_again_while_there_is_time(
-    asking: AnswerFolder, monkeypatch: pytest.MonkeyPatch
+    answer_folder: AnswerFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = asking.folder / "n1.0.out"
+    file = answer_folder.folder / "n1.0.out"
 
     def mend(looks: int) -> None:
-        file.write_bytes(whole())
+        file.write_bytes(whole_file())
 
     slept(monkeypatch, mend)
-    file.write_bytes(whole()[:30])
-    assert gather(asking, text, ended_well=True, elsewhere=["n2"]) == GatheredAnswers((("n1", "hello\n"),), (), 2)
+    file.write_bytes(whole_file()[:30])
+    assert gather(answer_folder, text, ended_well=True, elsewhere=["n2"]) == GatheredAnswers(
+        (("n1", "hello\n"),), (), 2
+    )
 
 
 def test_how_long_is_waited_depends_on_how_the_launch_ended(
-    asking: AnswerFolder, monkeypatch: pytest.MonkeyPatch
+    answer_folder: AnswerFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waited = slept(monkeypatch, lambda looks: None)
-    assert gather(asking, text, ended_well=False) == GatheredAnswers((), (), 2)
+    assert gather(answer_folder, text, ended_well=False) == GatheredAnswers((), (), 2)
     assert waited == []  # nothing was started
-    (asking.folder / "n1.0.out").write_bytes(whole())
-    gather(asking, text, ended_well=False)
+    (answer_folder.folder / "n1.0.out").write_bytes(whole_file())
+    gather(answer_folder, text, ended_well=False)
     assert 1 <= sum(waited) < 1.5
     waited.clear()
-    gather(asking, text, ended_well=True)
+    gather(answer_folder, text, ended_well=True)
     assert 60 <= sum(waited) < 61
     waited.clear()
-    (asking.folder / "n2.1.out").write_bytes(whole(node="n2", rank=1))
-    gather(asking, text, ended_well=True)
+    (answer_folder.folder / "n2.1.out").write_bytes(whole_file(node="n2", rank=1))
+    gather(answer_folder, text, ended_well=True)
     assert waited == []
-    assert sorted(path.name for path in asking.folder.iterdir()) == ["asked", "n1.0.out", "n2.1.out"]
+    assert sorted(path.name for path in answer_folder.folder.iterdir()) == ["asked", "n1.0.out", "n2.1.out"]
 
 
 def test_the_folder_of_an_asking_goes_unless_it_is_kept_and_then_after_a_day(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def run(stage: Path, rails: dict[str, str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["bash", "-c", script], cwd=stage, capture_output=True, text=True, check=False)
 
 
-def launched(stage: Path) -> list[str]:
+def launch_lines(stage: Path) -> list[str]:
     file = stage / "launched"
     return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
 
@@ -45,7 +45,7 @@ def test_a_healthy_run_asks_once_and_launches_nothing(stage: Path) -> None:
     (stage / "next-1").touch()
     (stage / "rails").write_text("", encoding="ascii")
     ran = run(stage, {"hsn0": "RAILS=hsn0 ./launch", "hsn1": "RAILS=hsn1 ./launch"})
-    assert (ran.returncode, ran.stderr, launched(stage)) == (0, "", [])
+    assert (ran.returncode, ran.stderr, launch_lines(stage)) == (0, "", [])
     asked = (stage / "asked").read_text(encoding="utf-8").splitlines()
     assert asked == [f"-m railyard pairs {word} --repeats 3 rfm.out" for word in ("next", "rails")]
 
@@ -55,7 +55,7 @@ def test_each_step_is_launched_until_nothing_is_asked_then_each_rail(stage: Path
         (stage / f"next-{number}").write_text(text, encoding="ascii")
     ran = run(stage, {"hsn0": "RAILS=hsn0 ./launch", "mlx5_1:1": "RAILS=mlx5_1:1 ./launch"})
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert launched(stage) == [
+    assert launch_lines(stage) == [
         "all prog alone again-1.txt 4 2",
         "all prog alone again-2.txt 4 2",
         "hsn0 prog alone again-rails.txt 4 2",
@@ -104,7 +104,7 @@ def test_the_variables_of_a_rail_alone_are_those_that_differ() -> None:
 # --- a sample
 
 
-def sampled(stage: Path, rails: dict[str, str], budget_s: float = 900) -> subprocess.CompletedProcess[str]:
+def run_sample(stage: Path, rails: dict[str, str], budget_s: float = 900) -> subprocess.CompletedProcess[str]:
     made = probe_job.Sample(
         "RAILS=all ./launch", rails, "prog", ["full"], ["half"], ["--budget", "900s"], budget_s
     )  # fmt: skip
@@ -136,9 +136,9 @@ def test_each_step_of_a_sample_is_launched_as_its_heading_says(stage: Path) -> N
     for number, text in enumerate(texts, start=1):
         (stage / f"next-{number}").write_text(text, encoding="ascii")
     (stage / "again-9.out").write_text("of an earlier measurement\n", encoding="ascii")
-    ran = sampled(stage, {"hsn0": "RAILS=hsn0 ./launch", "hsn1": "RAILS=hsn1 ./launch"})
+    ran = run_sample(stage, {"hsn0": "RAILS=hsn0 ./launch", "hsn1": "RAILS=hsn1 ./launch"})
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert launched(stage) == [
+    assert launch_lines(stage) == [
         "all prog sample again-1.txt full",
         "all prog alone again-2.txt half",
         "hsn1 prog onerail again-3.txt half",
@@ -151,13 +151,13 @@ def test_each_step_of_a_sample_is_launched_as_its_heading_says(stage: Path) -> N
 
 def test_a_step_over_a_rail_that_nobody_launches_ends_the_steps_and_fails_nothing(stage: Path) -> None:
     (stage / "next-1").write_text("# name onerail\n# over hsn7\n1-2\n", encoding="ascii")
-    assert sampled(stage, {"hsn0": "./launch"}).returncode == 0
-    assert launched(stage) == []
+    assert run_sample(stage, {"hsn0": "./launch"}).returncode == 0
+    assert launch_lines(stage) == []
 
 
 def test_after_its_budget_a_sample_asks_nothing_more(stage: Path) -> None:
     (stage / "next-1").write_text("# name alone\n0-1\n", encoding="ascii")
-    assert sampled(stage, {}, budget_s=0).returncode == 0
+    assert run_sample(stage, {}, budget_s=0).returncode == 0
     assert not (stage / "asked").exists()
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from railyard.job.client_server import scripts
-from tests.waiting import PATIENCE_S, wait_for
+from tests.patience import PATIENCE_S, wait_for
 
 #: Prints where it listens, serves one client, and prints that it did.
 SERVER = """\
@@ -155,13 +155,13 @@ def test_a_server_that_does_not_listen_ends_both_at_once(bench: Bench) -> None:
 
 
 @pytest.mark.fault("session", "another program's server at the port of a benchmark's", "listens at port")
-def test_a_port_that_another_process_listens_at_is_not_taken_for_the_servers(bench: Bench, said: str) -> None:
+def test_a_port_that_another_process_listens_at_is_not_taken_for_the_servers(bench: Bench, promise: str) -> None:
     (port,) = free_ports(1)
     with socket.create_server(("127.0.0.1", port)):
         client, server = bench.both(f"lo={port}", SERVE, ASK)
     assert (server[0], server[1]) == (1, "")
     assert server[2] == (
-        f"railyard: a process on {socket.gethostname()} {said} {port} already, the one for rail lo: run it again, "
+        f"railyard: a process on {socket.gethostname()} {promise} {port} already, the one for rail lo: run it again, "
         f"which takes other ports, or end that process\n"
     )
     assert client == (1, "", "railyard: the other node has no server to ask: its own error says why\n")
@@ -292,7 +292,7 @@ def test_a_node_that_never_comes_is_not_waited_for_without_end(bench: Bench) -> 
 ENTER = '#!/bin/sh\nnode=$1\nshift 2\nexport MADE_NODE="$node"\nexec "$@"\n'
 
 
-def started(bench: Bench, command: str, *nodes: str, **env: str) -> tuple[int, str, str]:
+def run_start_script(bench: Bench, command: str, *nodes: str, **env: str) -> tuple[int, str, str]:
     enter = bench.folder / "enter"
     enter.write_text(ENTER, encoding="utf-8")
     enter.chmod(0o755)
@@ -310,9 +310,9 @@ def started(bench: Bench, command: str, *nodes: str, **env: str) -> tuple[int, s
 
 
 def test_both_nodes_are_started_with_their_ranks(bench: Bench) -> None:
-    code, out, err = started(bench, 'echo "$MADE_NODE is $RAILYARD_PAIR_RANK"')
+    code, out, err = run_start_script(bench, 'echo "$MADE_NODE is $RAILYARD_PAIR_RANK"')
     assert (code, sorted(out.splitlines()), err) == (0, ["vn1 is 0", "vn2 is 1"], "")
-    code, out, err = started(bench, 'echo "$MADE_NODE is $RAILYARD_PAIR_RANK"', "vn1", "vn3", "vn2", "vn4")
+    code, out, err = run_start_script(bench, 'echo "$MADE_NODE is $RAILYARD_PAIR_RANK"', "vn1", "vn3", "vn2", "vn4")
     assert (code, sorted(out.splitlines()), err) == (0, ["vn1 is 0", "vn2 is 2", "vn3 is 1", "vn4 is 3"], "")
 
 
@@ -326,10 +326,10 @@ def test_a_launcher_that_is_told_no_nodes_or_no_command_says_so(bench: Bench, wo
 @pytest.mark.parametrize("rank", ["0", "1", "2"])
 def test_the_first_that_fails_gives_the_exit_code_and_ends_the_others(bench: Bench, rank: str) -> None:
     command = f'[ "$RAILYARD_PAIR_RANK" = {rank} ] && exit 71; exec sleep 6000'
-    code, _, _ = started(bench, command, "vn1", "vn2", "vn3", RAILYARD_PAIR_GRACE="0")
+    code, _, _ = run_start_script(bench, command, "vn1", "vn2", "vn3", RAILYARD_PAIR_GRACE="0")
     assert code == 71
 
 
 def test_a_command_that_takes_its_own_signal_keeps_its_exit_code(bench: Bench) -> None:
-    code, _, _ = started(bench, "kill -KILL $$")
+    code, _, _ = run_start_script(bench, "kill -KILL $$")
     assert code == 137

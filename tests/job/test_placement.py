@@ -21,7 +21,7 @@ from railyard.job.node_facts import (
     why_too_few,
 )
 from railyard.site.site import Site
-from tests.made.judged import launch_of
+from tests.made.judged_run import launch_of
 
 NEAR = {"mlx5_0:1": {"local_cpulist": "64-127"}}
 CLOCK = {"frequency_max_khz": "3700000", "governor": "powersave"}
@@ -42,7 +42,7 @@ def test_a_list_of_processors_is_read(text: str, found: set[int]) -> None:
     assert processors(text) == found
 
 
-def far(bound: str, near: dict[str, dict[str, str]] = NEAR) -> tuple[str, ...]:
+def placement_remarks(bound: str, near: dict[str, dict[str, str]] = NEAR) -> tuple[str, ...]:
     return remarks([NodeFacts("vn1", {"cpus_allowed": bound}, near)], {}, ("mlx5_0:1",))
 
 
@@ -57,16 +57,18 @@ def test_a_process_with_a_rail_at_each_socket_is_far_from_neither() -> None:
 
 
 def test_a_process_that_is_bound_away_from_its_rail_is_said() -> None:
-    assert far("0-15") == ("the first process of vn1 was bound to processors 0-15, far from mlx5_0:1 (near 64-127)",)
+    assert placement_remarks("0-15") == (
+        "the first process of vn1 was bound to processors 0-15, far from mlx5_0:1 (near 64-127)",
+    )
 
 
 @pytest.mark.parametrize("bound", ["64", "0-64", "0-127", ""])
 def test_a_process_that_may_run_beside_its_rail_is_not(bound: str) -> None:
-    assert far(bound) == ()
+    assert placement_remarks(bound) == ()
 
 
 def test_a_rail_without_processors_of_its_own_is_near_all() -> None:
-    assert far("0-15", {}) == ()
+    assert placement_remarks("0-15", {}) == ()
 
 
 def slow(clock_khz: int | None, said: dict[str, str] = CLOCK) -> tuple[str, ...]:
@@ -90,7 +92,7 @@ def test_a_clock_that_is_high_enough_or_not_known_is_not(clock_khz: int | None, 
 # --- put near or far
 
 
-def placed(root: Path, side: str, near: str | None, shell: str = "sh") -> set[int]:
+def placed_processors(root: Path, side: str, near: str | None, shell: str = "sh") -> set[int]:
     """Return the processors of a command that is put near ``hsn0`` or far from it; its NUMA node has these."""
     device, kernel = root / "sys/class/net/hsn0/device", root / "sys/devices/system/cpu"
     device.mkdir(parents=True)
@@ -113,8 +115,8 @@ def test_a_command_is_put_near_its_rail_or_on_all_other_processors(tmp_path: Pat
     if len(allowed) < 2:
         pytest.skip("one processor: nothing is far from it")
     own = max(allowed)
-    assert placed(tmp_path / "near", "near", str(own), shell) == {own}
-    assert placed(tmp_path / "far", "far", str(own), shell) == allowed - {own}
+    assert placed_processors(tmp_path / "near", "near", str(own), shell) == {own}
+    assert placed_processors(tmp_path / "far", "far", str(own), shell) == allowed - {own}
 
 
 @pytest.mark.parametrize("near", [None, "", "nonsense", "1-0,x"])
@@ -122,22 +124,22 @@ def test_a_command_is_put_near_its_rail_or_on_all_other_processors(tmp_path: Pat
 def test_a_command_beside_a_rail_of_no_known_processors_runs_where_it_was(
     tmp_path: Path, side: str, near: str | None
 ) -> None:
-    assert placed(tmp_path, side, near) == os.sched_getaffinity(0)
+    assert placed_processors(tmp_path, side, near) == os.sched_getaffinity(0)
 
 
 def test_there_is_no_far_side_of_a_rail_that_is_near_all(tmp_path: Path) -> None:
     online = Path("/sys/devices/system/cpu/online").read_text().strip()
-    assert placed(tmp_path, "far", online) == os.sched_getaffinity(0)
+    assert placed_processors(tmp_path, "far", online) == os.sched_getaffinity(0)
 
 
-def elsewhere(side: Side, bound: str, near: dict[str, dict[str, str]] = NEAR) -> str | None:
+def why_misplaced(side: Side, bound: str, near: dict[str, dict[str, str]] = NEAR) -> str | None:
     facts = [NodeFacts("vn1.site", {"cpus_allowed": bound}, near)]
     return why_elsewhere(facts, ("vn1",), side, ("mlx5_0:1",))
 
 
 @pytest.mark.parametrize(("side", "bound"), [("near", "64-127"), ("near", "70"), ("far", "0-63"), ("far", "0")])
 def test_a_process_that_is_where_it_was_put_is_no_failure(side: Side, bound: str) -> None:
-    assert elsewhere(side, bound) is None
+    assert why_misplaced(side, bound) is None
 
 
 @pytest.mark.parametrize(
@@ -149,14 +151,14 @@ def test_a_process_that_is_where_it_was_put_is_no_failure(side: Side, bound: str
     ],
 )
 def test_a_process_that_is_not_where_it_was_put_is_named(side: Side, bound: str, sentence: str) -> None:
-    found = elsewhere(side, bound)
+    found = why_misplaced(side, bound)
     assert found is not None
     assert found.startswith(sentence)
     assert found.endswith("near are 64-127")
 
 
 def test_what_a_node_does_not_show_is_not_near() -> None:
-    assert elsewhere("near", "0-3", {}) == (
+    assert why_misplaced("near", "0-3", {}) == (
         "asked to run near mlx5_0:1: the first process of vn1 was on processors 0-3, and near are none that the node "
         "shows"
     )

@@ -104,7 +104,7 @@ SLURM_JOB = {
 }  # fmt: skip
 
 
-def mapped(command: list[str], folder: Path) -> list[str]:
+def mapped_nodes(command: list[str], folder: Path) -> list[str]:
     """Return the nodes on which Open MPI's mpirun would place ranks 0 and 1 in a job of Slurm; it starts nothing."""
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     env = {"PATH": os.environ["PATH"], "TMPDIR": str(folder), **root, **SLURM_JOB}
@@ -170,10 +170,10 @@ def test_open_mpi_takes_the_order_of_a_step_and_not_that_of_the_job(tmp_path: Pa
     (tmp_path / "mpirun").symlink_to(program)
     only_shown = ("--do-not-launch", "--display-map")
     one_list = [program, "-H", "vn2:1,vn1:1", "-np", "2", *only_shown, "true"]
-    assert mapped(one_list, tmp_path) == ["vn1", "vn2"], "as the job has them, whatever the list says"
+    assert mapped_nodes(one_list, tmp_path) == ["vn1", "vn2"], "as the job has them, whatever the list says"
     for nodes in (("vn2", "vn1"), ("vn1", "vn2")):
         step = replace(launch("openmpi", only_shown), program=str(tmp_path / "mpirun"), nodes=nodes)
-        assert mapped([*step_words("mpirun", "openmpi", step, 20), "true"], tmp_path) == list(nodes)
+        assert mapped_nodes([*step_words("mpirun", "openmpi", step, 20), "true"], tmp_path) == list(nodes)
 
 
 def test_flux_is_told_the_order_of_a_steps_nodes_in_a_file(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ Asked = Callable[..., System]
 
 
 @pytest.fixture
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, virtual: Site) -> Asked:
+def system_of_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, virtual: Site) -> Asked:
     """Return what makes a system whose scheduler says what the file of a recording has, if it is asked just so."""
 
     def system(scheduler: str, about: int, file: str, **jobs: Any) -> System:
@@ -86,10 +86,15 @@ FLUX_CLOSED = (
     ],
 )
 def test_a_queue_that_takes_or_starts_no_jobs_is_named_in_the_schedulers_words(
-    asked: Asked, tmp_path: Path, scheduler: str, file: str, jobs: dict[str, Any], closed: tuple[tuple[str, str], ...]
+    system_of_recording: Asked,
+    tmp_path: Path,
+    scheduler: str,
+    file: str,
+    jobs: dict[str, Any],
+    closed: tuple[tuple[str, str], ...],
 ) -> None:
     assert (RECORDED / file).is_file()
-    assert closed_queues(asked(scheduler, 0, file, **jobs), tmp_path) == closed
+    assert closed_queues(system_of_recording(scheduler, 0, file, **jobs), tmp_path) == closed
 
 
 DRAINED, MAINTENANCE = "drained (bad cable)", "in maintenance"
@@ -123,9 +128,9 @@ DRAINED, MAINTENANCE = "drained (bad cable)", "in maintenance"
     ],
 )
 def test_a_node_that_can_run_no_job_is_named_in_the_schedulers_words(
-    asked: Asked, tmp_path: Path, scheduler: str, file: str, jobs: dict[str, Any], unfit: dict[str, str]
+    system_of_recording: Asked, tmp_path: Path, scheduler: str, file: str, jobs: dict[str, Any], unfit: dict[str, str]
 ) -> None:
-    system = asked(scheduler, 1, file, **jobs)
+    system = system_of_recording(scheduler, 1, file, **jobs)
     assert (RECORDED / file).is_file()
     found = dict(unfit_nodes(system, tmp_path))
     assert found.keys() == unfit.keys()
@@ -135,8 +140,8 @@ def test_a_node_that_can_run_no_job_is_named_in_the_schedulers_words(
     assert dict(unfit_nodes(few, tmp_path)).keys() == unfit.keys() & {"vn1", "vn4"}
 
 
-def test_the_queues_and_nodes_of_others_are_not_asked_about(asked: Asked, tmp_path: Path) -> None:
-    system = asked("pbs", 0, "pbs/queues-closed.txt")
+def test_the_queues_and_nodes_of_others_are_not_asked_about(system_of_recording: Asked, tmp_path: Path) -> None:
+    system = system_of_recording("pbs", 0, "pbs/queues-closed.txt")
     for change in ({"scheduler": "torque"}, {"scheduler": "lsf"}, {"scheduler": "local"}, {"provider": "host"}):
         other = system.model_copy(update=change)
         assert (closed_queues(other, tmp_path), unfit_nodes(other, tmp_path)) == ((), ())

@@ -22,13 +22,13 @@ from railyard.job.node_facts import (
 )
 from railyard.site.site import Site
 from railyard.stacks.model import STACKS
-from tests.made.judged import launch_of
+from tests.made.judged_run import launch_of
 
 TAG = "1a2b3c4d-17"
 TWO = "mlx5_0:1,mlx5_1:1"
 
 
-def given(
+def nic_of_rank(
     root: Path, said: Mapping[str, str], *, side: str = "near", variable: str = "UCX_NET_DEVICES", shell: str = "sh"
 ) -> tuple[str, RankNic | None]:
     """Return a rank's variable and what it said, with two cards, each near one half of the processors."""
@@ -62,7 +62,7 @@ def given(
 def test_a_rank_is_given_the_nic_of_its_number_and_bound_beside_it(
     tmp_path: Path, shell: str, rank: int, device: str
 ) -> None:
-    told, nic = given(tmp_path, {"SLURM_LOCALID": str(rank)}, shell=shell)
+    told, nic = nic_of_rank(tmp_path, {"SLURM_LOCALID": str(rank)}, shell=shell)
     assert told == device
     assert nic is not None and (nic.rank, nic.device) == (rank, device)
     assert processors(nic.allowed) == processors(nic.near) <= os.sched_getaffinity(0)
@@ -72,26 +72,26 @@ def test_a_rank_may_be_put_on_the_far_side_of_its_nic_or_left_where_it_was(tmp_p
     allowed = os.sched_getaffinity(0)
     if len(allowed) < 2:
         pytest.skip("one processor: nothing is far from it")
-    _, far = given(tmp_path / "far", {"PMI_LOCAL_RANK": "0"}, side="far")
+    _, far = nic_of_rank(tmp_path / "far", {"PMI_LOCAL_RANK": "0"}, side="far")
     assert far is not None and processors(far.allowed) == allowed - processors(far.near)
-    _, left = given(tmp_path / "left", {"PMI_LOCAL_RANK": "0"}, side="launcher")
+    _, left = nic_of_rank(tmp_path / "left", {"PMI_LOCAL_RANK": "0"}, side="launcher")
     assert left is not None and processors(left.allowed) == allowed
     assert processors(left.near) == {min(allowed)}
 
 
 def test_a_library_that_deals_out_nics_itself_is_told_none(tmp_path: Path) -> None:
-    told, nic = given(tmp_path, {"MPI_LOCALRANKID": "1"}, variable="-")
+    told, nic = nic_of_rank(tmp_path, {"MPI_LOCALRANKID": "1"}, variable="-")
     assert told == "none"
     assert nic is not None and nic.device == "mlx5_1:1"
 
 
 def test_a_batch_steps_own_number_is_not_the_ranks(tmp_path: Path) -> None:
-    told, _ = given(tmp_path, {"SLURM_LOCALID": "0", "OMPI_COMM_WORLD_LOCAL_RANK": "1"})
+    told, _ = nic_of_rank(tmp_path, {"SLURM_LOCALID": "0", "OMPI_COMM_WORLD_LOCAL_RANK": "1"})
     assert told == "mlx5_1:1"
 
 
 def test_a_rank_that_knows_no_number_is_given_nothing_and_says_so(tmp_path: Path) -> None:
-    told, nic = given(tmp_path, {})
+    told, nic = nic_of_rank(tmp_path, {})
     assert told == "none"
     assert nic is not None and (nic.rank, nic.device) == (None, TWO)
 

@@ -26,11 +26,11 @@ CONS, LINEAR = "SelectType              = select/cons_tres", "SelectType        
 def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "bin"
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-    answering(folder)
+    write_scontrol(folder)
     return folder
 
 
-def answering(folder: Path, batch: str = "NO", select: str = CONS) -> None:
+def write_scontrol(folder: Path, batch: str = "NO", select: str = CONS) -> None:
     """Have scontrol answer so: ``batch`` is how the partition of that name shares its nodes."""
     partitions = PARTITIONS.format(batch=batch).rstrip("\n")
     answers = f"'-o show partition') cat <<'X'\n{partitions}\nX\n;;\n'show config') echo '{select}' ;;"
@@ -73,7 +73,7 @@ def test_a_file_that_asks_for_whole_nodes_or_claims_none_is_well(
 
 @pytest.mark.parametrize("how", [{"batch": "EXCLUSIVE"}, {"select": LINEAR}])
 def test_a_slurm_that_gives_whole_nodes_is_well(tmp_path: Path, slurm: Path, how: dict[str, str]) -> None:
-    answering(slurm, **how)
+    write_scontrol(slurm, **how)
     assert why_shared(system(tmp_path)) is None
 
 
@@ -82,7 +82,7 @@ def test_slurm_26_says_by_another_field_that_a_partition_gives_whole_nodes(
     tmp_path: Path, slurm: Path, exclusive: str, is_shared: bool
 ) -> None:
     """Its ``scontrol show partition`` prints no OverSubscribe=EXCLUSIVE any more (partition_info.c of 26.05)."""
-    answering(slurm, batch=f"NO Exclusive={exclusive}")
+    write_scontrol(slurm, batch=f"NO Exclusive={exclusive}")
     assert (why_shared(system(tmp_path)) is not None) is is_shared
 
 

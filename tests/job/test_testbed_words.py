@@ -11,7 +11,7 @@ from railyard.provision.testbed import boot
 from railyard.provision.testbed.boot import each_node_words, namespace_words
 from railyard.provision.testbed.scripts import GUESTS, bed_folder, enter_script
 from railyard.verdict.hints.first_cause import first_cause
-from tests.waiting import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 #: Before the time limit: what waits for the lock, and what kills the rest.
 TURN = ["sh", "-c", boot.WAIT_FOR_TURN, "turn", "95"]

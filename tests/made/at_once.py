@@ -8,7 +8,7 @@ from pathlib import Path
 
 from railyard.base.paths import HOME_VARIABLE
 from railyard.cli.main import main
-from tests.waiting import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 
 def exit_codes(home: Path, commands: Sequence[Sequence[str]]) -> list[int | None]:

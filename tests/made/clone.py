@@ -15,7 +15,7 @@ def copy_of_clone(folder: Path) -> Path:
     return Path(shutil.copytree(ROOT, folder / "clone", ignore=_LEFT))
 
 
-def typed(clone: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def run_module(clone: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Return the result of ``python -m WORDS…`` in the copy, with the copy's own Railyard and no user's settings."""
     environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "PYTHONPATH": str(clone), "HOME": str(clone)}
     return subprocess.run(

@@ -78,7 +78,7 @@ _OWN_CODES = (0, 1, 2, 130)
 
 
 @dataclass(frozen=True)
-class Killed:
+class KillOutcome:
     """What was done, a sentence for each rule that was broken, and all that the run's records say."""
 
     blow: Blow
@@ -102,7 +102,7 @@ def start_run(home: Path, kind: Kind) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-def kill_one(home: Path, kind: Kind, number: int, seed: int, patience_s: float, within_s: float = 0.0) -> Killed:
+def kill_one(home: Path, kind: Kind, number: int, seed: int, patience_s: float, within_s: float = 0.0) -> KillOutcome:
     """Start a run in a site folder, hit it at some moment, and check what it left.
 
     ``number`` and ``seed`` determine the blow and the moment: up to ``within_s`` seconds after the front started. If
@@ -123,10 +123,10 @@ def kill_one(home: Path, kind: Kind, number: int, seed: int, patience_s: float, 
             printed, _ = front.communicate(timeout=max(1.0, began + patience_s - time.monotonic()))
         except subprocess.TimeoutExpired:
             os.killpg(front.pid, signal.SIGKILL)
-            return Killed(blow, after_s, (f"the front did not end within {patience_s:g} s",))
+            return KillOutcome(blow, after_s, (f"the front did not end within {patience_s:g} s",))
     missed = () if hit or within_s else (f"nothing was there to hit by {blow}: {printed[-300:]!r}",)
     problems = (*missed, *find_left(home), *find_lost(home, printed, front.returncode))
-    return Killed(blow, after_s, problems, _said(home))
+    return KillOutcome(blow, after_s, problems, _failed_sentences(home))
 
 
 def _first_test_runs(home: Path, front: int) -> bool:
@@ -271,7 +271,7 @@ def check_next(home: Path, kind: Kind, patience_s: float) -> Iterator[str]:
     yield from find_left(home)
 
 
-def _said(home: Path) -> str:
+def _failed_sentences(home: Path) -> str:
     """Return the sentences of the newest run's failed tests, and that of a killed run."""
     folder = max(runs_folder(home).glob("*"), default=None)
     if folder is None:

@@ -21,7 +21,7 @@ from railyard.site.site import Site
 from railyard.site.systems.load import load_system
 from railyard.verdict.assess import Assessment, assess
 from railyard.verdict.blame.search.model import Round
-from tests.made.judged import TAG, TODAY, case_of
+from tests.made.judged_run import TAG, TODAY, case_of
 
 SIZE, WINDOW, REPEATS, WARM_UP, EXCHANGES = 4 << 20, 8, 60, 1, 20
 #: MB/s of a pair over one rail of NDR, below its limit by what a healthy stream lacks.
@@ -123,7 +123,7 @@ def pairs_case(site: Site, shape: Shape) -> Case:
     )  # fmt: skip
 
 
-def sampled(shape: Shape, count: int) -> tuple[Round, ...]:
+def sample_rounds(shape: Shape, count: int) -> tuple[Round, ...]:
     """Return so many rounds of disjoint pairs: shifts, near ones and far ones, so that each leaf meets many."""
     nodes, found = shape.nodes, []
     for number in range(count):
@@ -305,6 +305,8 @@ def evidence_of(shape: Shape, rounds: Sequence[Round], sick: Sick = Sick()) -> E
     )
 
 
-def assessed(site: Site, shape: Shape, rounds: Sequence[Round], sick: Sick = Sick(), today: date = TODAY) -> Assessment:
+def assess_rounds(
+    site: Site, shape: Shape, rounds: Sequence[Round], sick: Sick = Sick(), today: date = TODAY
+) -> Assessment:
     """Return what a run of these rounds came to."""
     return assess(pairs_case(site, shape), evidence_of(shape, rounds, sick), parse, today)

@@ -114,7 +114,7 @@ def output(
     return "\n".join([*head, *log, *heading, *rows, *end, ""])
 
 
-def said(node: str, gpu: int, text: str) -> str:
+def log_line(node: str, gpu: int, text: str) -> str:
     """Return a line of NCCL's log, of the process of one GPU."""
     return f"{node}:{1000 + gpu}:{1000 + gpu} [{gpu}] NCCL INFO {text}"
 
@@ -126,8 +126,10 @@ def over_nics(nodes: Sequence[str], nic_of: Mapping[int, int], way: str = "NET/I
     for node in nodes:
         for gpu, nic in nic_of.items():
             lines += [
-                said(node, gpu, f"NET/IB : Using {using} [RO]; OOB eth0:10.0.0.1<0>"),
-                said(node, gpu, "Using network IB"),
-                said(node, gpu, f"Channel 00/0 : {gpu}[{gpu}] -> {gpu + 4}[{gpu}] [send] via {way.format(nic=nic)}"),
+                log_line(node, gpu, f"NET/IB : Using {using} [RO]; OOB eth0:10.0.0.1<0>"),
+                log_line(node, gpu, "Using network IB"),
+                log_line(
+                    node, gpu, f"Channel 00/0 : {gpu}[{gpu}] -> {gpu + 4}[{gpu}] [send] via {way.format(nic=nic)}"
+                ),
             ]
     return lines

@@ -21,7 +21,7 @@ FAILURE = "{node}: Test NCCL failure common.cu:401 'remote process exited or the
 
 
 @dataclass(frozen=True)
-class Made:
+class PairLog:
     """One log: its name and its text."""
 
     name: str
@@ -54,20 +54,20 @@ def names(count: int) -> tuple[str, ...]:
     return tuple(f"n{number:02}" for number in range(1, count + 1))
 
 
-def logs(nodes: Sequence[str], rate: Rate, gpus: Sequence[int] = (8, 4, 1), seed: int = 1) -> Iterator[Made]:
+def logs(nodes: Sequence[str], rate: Rate, gpus: Sequence[int] = (8, 4, 1), seed: int = 1) -> Iterator[PairLog]:
     """Yield the log of every pair with each number of GPUs; jobs with fewer than eight GPUs use different ones."""
     noise = random.Random(seed)
     for count in gpus:
         for turn, (a, b) in enumerate(itertools.combinations(nodes, 2)):
-            first, second = _used(count, turn)
+            first, second = _gpus_of_turn(count, turn)
             paths = _paths(a, b, first, second)
             shares = [rate(*path) for path in paths]
             worst = None if None in shares else min(share for share in shares if share is not None)
             value = None if worst is None else HEALTHY[count] * worst * noise.uniform(0.995, 1.005)
-            yield Made(f"nccl_G{count}_{a}_{b}.log", text(a, b, first, second, value, seed + turn))
+            yield PairLog(f"nccl_G{count}_{a}_{b}.log", text(a, b, first, second, value, seed + turn))
 
 
-def _used(count: int, turn: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _gpus_of_turn(count: int, turn: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if count == 1:
         return (turn % 8,), ((turn // 8 + 3 * turn) % 8,)
     halves = tuple(tuple(range(start, start + count)) for start in range(0, 8, count))

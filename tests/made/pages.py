@@ -23,17 +23,17 @@ _PUNCTUATION = ";|&<>"
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PageCommand:
     """A command of a page, as it is typed, and the lines that the page shows below it."""
 
     page: str
     words: str
     output: tuple[str, ...]
 
-    def unsaid(self, text: str) -> list[str]:
+    def missing_lines(self, text: str) -> list[str]:
         """Return the lines that ``text`` lacks, in the page's order; three dots match any text or lines."""
         said = iter(text.splitlines())
-        return [line for line in self.output if line.strip(" …") and not _found(line, said)]
+        return [line for line in self.output if line.strip(" …") and not _has_line(line, said)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Call:
     inline: bool
 
 
-def _found(line: str, said: Iterator[str]) -> bool:
+def _has_line(line: str, said: Iterator[str]) -> bool:
     pattern = re.compile(r"\s*" + r".*".join(map(re.escape, line.strip().split("…"))) + r"\s*")
     return any(pattern.fullmatch(each) for each in said)
 
@@ -55,24 +55,24 @@ def name_of(page: Path) -> str:
     return page.relative_to(CLONE).as_posix()
 
 
-def shown() -> Iterator[Shown]:
+def page_commands() -> Iterator[PageCommand]:
     """Yield every command that a page shows after a "$ "."""
     for page in PAGES:
         for fence in _FENCE.finditer(page.read_text(encoding="utf-8")):
             yield from _of_fence(name_of(page), fence["text"])
 
 
-def _of_fence(page: str, text: str) -> Iterator[Shown]:
+def _of_fence(page: str, text: str) -> Iterator[PageCommand]:
     words, output = "", list[str]()
     for line in text.splitlines():
         if match := _COMMAND.match(line):
             if words:
-                yield Shown(page, words, tuple(output))
+                yield PageCommand(page, words, tuple(output))
             words, output = match["words"], []
         else:
             output.append(line)
     if words:
-        yield Shown(page, words, tuple(output))
+        yield PageCommand(page, words, tuple(output))
 
 
 def calls() -> Iterator[Call]:

@@ -28,7 +28,7 @@ BOUNDS = (0.93, 0.45)
 
 
 @dataclass(frozen=True, slots=True)
-class Blamed:
+class PeerOutcome:
     """Whom a way names, how many groups it measured, and in how many rounds of groups at the same time."""
 
     nodes: frozenset[int]
@@ -41,14 +41,14 @@ class _Tester:
         self._network, self._bound = network, bound
         self.tests = self.rounds = 0
 
-    def failed(self, groups: Groups) -> list[bool]:
+    def judge_groups(self, groups: Groups) -> list[bool]:
         """Return which of these groups, measured at the same time, have failed."""
         self.tests += len(groups)
         self.rounds += 1
         return [value is None or value < self._bound for value in self._network.rings(groups)]
 
 
-def group_screening(network: RailNetwork, bound: float) -> Blamed:
+def group_screening(network: RailNetwork, bound: float) -> PeerOutcome:
     """Return whom three stages name: screening by leaf and across leaves, halving, confirmation."""
     tester = _Tester(network, bound)
     there = [node for node in range(network.tree.nodes) if node not in network.sick.absent]
@@ -56,21 +56,21 @@ def group_screening(network: RailNetwork, bound: float) -> Blamed:
     for node in there:
         by_leaf.setdefault(node // network.tree.leaf, []).append(node)
     leaves = list(by_leaf.values())
-    bad = [leaf for leaf, failed in zip(leaves, tester.failed(leaves), strict=True) if failed]
+    bad = [leaf for leaf, failed in zip(leaves, tester.judge_groups(leaves), strict=True) if failed]
     healthy = [node for leaf in leaves if leaf not in bad for node in leaf]
     across = [leaf[0] for leaf in leaves if leaf not in bad]
-    if len(across) > 1 and tester.failed([across])[0]:
+    if len(across) > 1 and tester.judge_groups([across])[0]:
         bad.append(across)
         healthy = [node for node in healthy if node not in set(across)]
-    suspects = _halved(tester, bad, healthy)
+    suspects = _halve_groups(tester, bad, healthy)
     if not suspects or not healthy:
-        return Blamed(frozenset(suspects), tester.tests, tester.rounds)
+        return PeerOutcome(frozenset(suspects), tester.tests, tester.rounds)
     pairs = [(node, healthy[place % len(healthy)]) for place, node in enumerate(suspects)]
-    named = [node for node, failed in zip(suspects, tester.failed(pairs), strict=True) if failed]
-    return Blamed(frozenset(named), tester.tests, tester.rounds)
+    named = [node for node, failed in zip(suspects, tester.judge_groups(pairs), strict=True) if failed]
+    return PeerOutcome(frozenset(named), tester.tests, tester.rounds)
 
 
-def binary_splitting(network: RailNetwork, bound: float, expected: int) -> Blamed:
+def binary_splitting(network: RailNetwork, bound: float, expected: int) -> PeerOutcome:
     """Return whom generalised binary splitting names where about ``expected`` nodes are sick."""
     tester = _Tester(network, bound)
     left = [node for node in range(network.tree.nodes) if node not in network.sick.absent]
@@ -94,27 +94,27 @@ def binary_splitting(network: RailNetwork, bound: float, expected: int) -> Blame
                 group = group[len(half) :]
         named.append(group[0])
         left.remove(group[0])
-    return Blamed(frozenset(named), tester.tests, tester.rounds)
+    return PeerOutcome(frozenset(named), tester.tests, tester.rounds)
 
 
-def two_passes(network: RailNetwork, bound: float, seed: int) -> Blamed:
+def two_passes(network: RailNetwork, bound: float, seed: int) -> PeerOutcome:
     """Return whom random pairs and a second pass with nodes that passed name."""
     tester, draw = _Tester(network, bound), random.Random(seed)
     there = [node for node in range(network.tree.nodes) if node not in network.sick.absent]
     draw.shuffle(there)
     pairs = list(zip(there[::2], there[1::2], strict=False))
-    failed = tester.failed(pairs)
+    failed = tester.judge_groups(pairs)
     bad = [node for pair, is_bad in zip(pairs, failed, strict=True) if is_bad for node in pair]
     good = [node for pair, is_bad in zip(pairs, failed, strict=True) if not is_bad for node in pair]
     if not bad or not good:
-        return Blamed(frozenset(bad), tester.tests, tester.rounds)
+        return PeerOutcome(frozenset(bad), tester.tests, tester.rounds)
     draw.shuffle(good)
     again = [(node, good[place % len(good)]) for place, node in enumerate(bad)]
-    named = [node for node, is_bad in zip(bad, tester.failed(again), strict=True) if is_bad]
-    return Blamed(frozenset(named), tester.tests, tester.rounds)
+    named = [node for node, is_bad in zip(bad, tester.judge_groups(again), strict=True) if is_bad]
+    return PeerOutcome(frozenset(named), tester.tests, tester.rounds)
 
 
-def _halved(tester: _Tester, bad: list[list[int]], healthy: Sequence[int]) -> list[int]:
+def _halve_groups(tester: _Tester, bad: list[list[int]], healthy: Sequence[int]) -> list[int]:
     """Return the nodes of failed groups, halved until two or fewer are left in each."""
     suspects: list[int] = []
     groups = bad
@@ -127,23 +127,23 @@ def _halved(tester: _Tester, bad: list[list[int]], healthy: Sequence[int]) -> li
                 halves += [group[: len(group) // 2], group[len(group) // 2 :]]
         if not halves:
             break
-        padded = [_padded(half, healthy, place) for place, half in enumerate(halves)]
-        groups = [half for half, failed in zip(halves, tester.failed(padded), strict=True) if failed]
+        padded = [_pad_group(half, healthy, place) for place, half in enumerate(halves)]
+        groups = [half for half, failed in zip(halves, tester.judge_groups(padded), strict=True) if failed]
     return list(dict.fromkeys(suspects))
 
 
-def _padded(group: Sequence[int], healthy: Sequence[int], place: int) -> list[int]:
+def _pad_group(group: Sequence[int], healthy: Sequence[int], place: int) -> list[int]:
     return [*group, healthy[place % len(healthy)]] if len(group) < 3 and healthy else list(group)
 
 
 def _fails(tester: _Tester, group: Sequence[int], healthy: Sequence[int]) -> bool:
     """Return whether a group fails; of one node, with a healthy one."""
     whole = list(group) if len(group) > 1 else [*group, *healthy[:1]]
-    return len(whole) > 1 and tester.failed([whole])[0]
+    return len(whole) > 1 and tester.judge_groups([whole])[0]
 
 
 #: The ways by name, given the network, the bound, how many are sick (which in practice nobody knows) and a seed.
-WAYS: dict[str, Callable[[RailNetwork, float, int, int], Blamed]] = {
+WAYS: dict[str, Callable[[RailNetwork, float, int, int], PeerOutcome]] = {
     "group screening": lambda network, bound, _sick, _seed: group_screening(network, bound),
     "binary splitting": lambda network, bound, sick, _seed: binary_splitting(network, bound, sick),
     "two passes of pairs": lambda network, bound, _sick, seed: two_passes(network, bound, seed),

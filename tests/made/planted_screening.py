@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from railyard.verdict.blame.screening.model import Budget, Kind, Network, Results, ScreeningVerdict, Settings, Suspect
 from railyard.verdict.blame.screening.screen import screen
 from railyard.verdict.blame.search.model import Pair, Step
-from tests.made.simulated import Noise, Tree
+from tests.made.fat_tree import Noise, Tree
 from tests.made.simulated_rails import HEAVY, Nodes, RailNetwork, Sick
 
 _USUAL = Settings()
@@ -30,7 +30,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class FaultCounts:
     """How many faults of each class are planted, by share, at places that a seed draws."""
 
     nodes: Mapping[float, int] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Outcome:
     false: tuple[Suspect, ...]
 
 
-def plant(tree: Tree, nodes: Nodes, wanted: Wanted, seed: int) -> tuple[Sick, tuple[Fault, ...]]:
+def plant(tree: Tree, nodes: Nodes, wanted: FaultCounts, seed: int) -> tuple[Sick, tuple[Fault, ...]]:
     """Return faults at drawn places, each node, leaf and pair of its own, and who should be named for them."""
     draw = random.Random(seed)
     leaves = tree.nodes // tree.leaf
@@ -99,7 +99,7 @@ def play(
     first: Step | None = None,
 ) -> Outcome:
     """Return what a screening makes of a simulated network, and who of the planted faults it found."""
-    asking = screen(network, budget, settings, first, simulated.absent())
+    asking = screen(network, budget, settings, first, simulated.absent_nodes())
     given: Results | None = None
     while True:
         try:
@@ -116,8 +116,8 @@ def play(
     return Outcome(verdict, planted, frozenset(found), named, false)
 
 
-def simulated(
-    tree: Tree, nodes: Nodes, wanted: Wanted, seed: int, noise: Noise = HEAVY
+def faulty_network(
+    tree: Tree, nodes: Nodes, wanted: FaultCounts, seed: int, noise: Noise = HEAVY
 ) -> tuple[RailNetwork, tuple[Fault, ...]]:
     """Return a network with planted faults."""
     sick, faults = plant(tree, nodes, wanted, seed)
@@ -170,6 +170,6 @@ def _each(wanted: Mapping[float, int], places: list[int]) -> list[tuple[float, i
     return [(share, places.pop()) for share, count in wanted.items() for _ in range(count)]
 
 
-def _count(wanted: Wanted) -> int:
+def _count(wanted: FaultCounts) -> int:
     single = (wanted.nodes, wanted.rails, wanted.gpus)
     return sum(sum(each.values()) for each in single) + 2 * sum(wanted.pairs.values()) + wanted.absent

@@ -25,7 +25,8 @@ from railyard.verdict.switch_groups import (
     stated_up_links,
     with_switch_groups,
 )
-from tests.made.judged import TODAY, case_of
+from tests.made.fat_tree import Faults, Floats, Ints, Noise, Plane, Tree, noisy
+from tests.made.judged_run import TODAY, case_of
 from tests.made.large_cluster import (
     EXCHANGES,
     RAIL_MB_S,
@@ -37,7 +38,6 @@ from tests.made.large_cluster import (
     evidence_of,
     made_site,
 )
-from tests.made.simulated import Faults, Floats, Ints, Noise, Plane, Tree, noisy
 
 #: MB/s of a healthy pair: what noise adds stays possible.
 PAIR_MB_S = 0.94 * RAIL_MB_S
@@ -75,7 +75,7 @@ class Dragonfly:
         self._sick = sick
         self.leaf: Ints = np.arange(NODES) // SHAPES[DRAGONFLY].leaf
 
-    def shared(self, source: Ints, target: Ints, number: Ints) -> Floats:
+    def link_shares(self, source: Ints, target: Ints, number: Ints) -> Floats:
         """Return what the links of each flow leave it, as a share of a node's rate."""
         one, other = self.leaf[source], self.leaf[target]
         out = np.full(len(source), np.inf)
@@ -113,14 +113,14 @@ def made_site_of(folder: Path, kind: str, stated: str = "", wrong: Shape | None 
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class PlayedRun:
     """The assessment of a run on such a network, and how many rounds each of its steps had."""
 
     found: Assessment
     steps: tuple[tuple[str, int], ...]
 
     @property
-    def blamed(self) -> list[tuple[str, str | None, str | None]]:
+    def blamed_parts(self) -> list[tuple[str, str | None, str | None]]:
         """Who is named: kind, node and part; those that are undecided are left out."""
         shown = [one for one in self.found.verdict.suspects if one.confidence != "open"]
         return [(one.kind, one.node, one.part) for one in shown]
@@ -130,12 +130,15 @@ def play(
     folder: Path, kind: str, sick: Sick | None = None, *, seed: int = 1, noise: Noise | None = None,
     stated: str = "", live: str = "", edit: Callable[[str], str] = str, short: Callable[[str], str] = str,
     wrong: Shape | None = None,
-) -> Played:  # fmt: skip
+) -> PlayedRun:  # fmt: skip
     """Return what all the steps of a run give: plan, rounds, what the screening asks for, short messages, verdict.
 
     ``edit`` and ``short`` change the outputs of all streams, and that of short messages, as a fault would.
     """
-    site, network = made_site_of(folder, kind, stated, wrong), Measured(kind, sick or Sick(), seed, noise or QUIET)
+    site, network = (
+        made_site_of(folder, kind, stated, wrong),
+        MeasuredNetwork(kind, sick or Sick(), seed, noise or QUIET),
+    )
     names, fabric = SHAPES[kind].names, site.system.fabrics["ndr"]
     stated_places = places_of(folder, site.system, "ndr", fabric.rails)
     inside = places_in_job(stated_places, live, "live-switches.txt", names)
@@ -162,10 +165,10 @@ def play(
     origin = SampleOrigin("switch groups", budget, planned_here=False)
     switches = SwitchesKnown(inside.places, fabric.up_links, bound, say_places(inside), certainty_of(inside))
     messages = short_messages(short(network.output("groups", first.rounds, 8)))
-    return Played(with_switch_groups(found, origin, switches, messages), tuple(steps))
+    return PlayedRun(with_switch_groups(found, origin, switches, messages), tuple(steps))
 
 
-class Measured:
+class MeasuredNetwork:
     """One network of one draw."""
 
     def __init__(self, kind: str, sick: Sick = Sick(), seed: int = 1, noise: Noise = QUIET) -> None:
@@ -199,7 +202,7 @@ class Measured:
 
     def _streams(self, a: Ints, b: Ints) -> Floats:
         share = np.minimum(self._rate[a], self._rate[b])
-        share = np.minimum(share, self._links.shared(a, b, np.zeros(len(a), dtype=np.int64)))
+        share = np.minimum(share, self._links.link_shares(a, b, np.zeros(len(a), dtype=np.int64)))
         found: Floats = share * noisy(self._draw, self._noise, len(a)) * PAIR_MB_S * self._sick.everything
         return found
 

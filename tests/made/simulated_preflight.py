@@ -21,7 +21,7 @@ from railyard.cluster.preflight.rounds import (
 )
 from railyard.job import probe_job
 from railyard.verdict.blame.search.model import Part, Step, Value
-from tests.made.simulated import Noise, Tree
+from tests.made.fat_tree import Noise, Tree
 from tests.made.simulated_rails import HEAVY, Nodes, RailNetwork, Sick
 
 Routes = Literal["destination", "random"]
@@ -42,7 +42,7 @@ class SimulatedCosts:
 
 
 @dataclass(frozen=True, slots=True)
-class Planted:
+class PlantedFaults:
     """What is planted: the sick parts of the network, nodes that do not answer, and nodes with a link that is down."""
 
     sick: Sick = field(default_factory=Sick)
@@ -117,7 +117,7 @@ class SimulatedJob:
 
 def play(
     nodes: int,
-    planted: Planted,
+    planted: PlantedFaults,
     routes: Routes = "destination",
     seed: int = 1,
     noise: Noise = HEAVY,
@@ -145,17 +145,17 @@ def play(
 
 
 #: What is planted in each row of the page, in words: in a job of 64 nodes with four rails each, and of 512.
-CASES: Mapping[str, Planted] = {
-    "nothing": Planted(),
-    "one rail of one node at 80 % of its rate": Planted(Sick(rails={(7, 1): 0.8})),
-    "one rail of one node at half of its rate (lost lanes)": Planted(Sick(rails={(7, 1): 0.5})),
-    "one rail of one node at 5 % of its rate (lost packets)": Planted(Sick(rails={(7, 1): 0.05})),
-    "one rail of one node carries nothing": Planted(Sick(rails={(7, 1): 0.0})),
-    "all rails of a node at half of their rate": Planted(Sick(nodes={9: 0.5})),
-    "rails of three nodes at 50, 70 and 80 %": Planted(Sick(rails={(7, 1): 0.5, (40, 2): 0.7, (41, 2): 0.8})),
-    "two nodes, each with a rail that carries nothing": Planted(Sick(rails={(7, 1): 0.0, (40, 2): 0.0})),
-    "a node does not answer": Planted(dead=frozenset({5})),
-    "the link of one rail is down": Planted(down=frozenset({5})),
-    "two good nodes at half of the rate with each other": Planted(Sick(pairs={(2, 3): 0.5})),
-    "a leaf switch lost half of its up-links": Planted(Sick(leaves={1: 0.5})),
+CASES: Mapping[str, PlantedFaults] = {
+    "nothing": PlantedFaults(),
+    "one rail of one node at 80 % of its rate": PlantedFaults(Sick(rails={(7, 1): 0.8})),
+    "one rail of one node at half of its rate (lost lanes)": PlantedFaults(Sick(rails={(7, 1): 0.5})),
+    "one rail of one node at 5 % of its rate (lost packets)": PlantedFaults(Sick(rails={(7, 1): 0.05})),
+    "one rail of one node carries nothing": PlantedFaults(Sick(rails={(7, 1): 0.0})),
+    "all rails of a node at half of their rate": PlantedFaults(Sick(nodes={9: 0.5})),
+    "rails of three nodes at 50, 70 and 80 %": PlantedFaults(Sick(rails={(7, 1): 0.5, (40, 2): 0.7, (41, 2): 0.8})),
+    "two nodes, each with a rail that carries nothing": PlantedFaults(Sick(rails={(7, 1): 0.0, (40, 2): 0.0})),
+    "a node does not answer": PlantedFaults(dead=frozenset({5})),
+    "the link of one rail is down": PlantedFaults(down=frozenset({5})),
+    "two good nodes at half of the rate with each other": PlantedFaults(Sick(pairs={(2, 3): 0.5})),
+    "a leaf switch lost half of its up-links": PlantedFaults(Sick(leaves={1: 0.5})),
 }

@@ -15,7 +15,7 @@ import numpy as np
 
 from railyard.verdict.blame.screening.model import Network, Results
 from railyard.verdict.blame.search.model import Pair, Part, Step
-from tests.made.simulated import Faults, Floats, Ints, Noise, Plane, Tree, disturbances, flat, noisy
+from tests.made.fat_tree import Faults, Floats, Ints, Noise, Plane, Tree, disturbances, flat, noisy
 
 SPREADS = Path(__file__).parents[2] / "benchmarks" / "data" / "probe-spreads.json"
 #: Pareto tails and disturbed nodes, as the search over all pairs is tried with.
@@ -94,7 +94,7 @@ class RailNetwork:
             table[leaf, self.planes[0].leaf == leaf] = -1
         return tuple(tuple(row) for row in table.tolist())
 
-    def absent(self) -> dict[int, str]:
+    def absent_nodes(self) -> dict[int, str]:
         """Return the nodes that are not there from the start."""
         return dict.fromkeys(self.sick.absent, "drained: planted")
 
@@ -103,7 +103,7 @@ class RailNetwork:
         gone = {node: "its job ended: planted" for node, number in self.sick.vanish.items() if number <= self._steps}
         self._steps += 1
         a, b, number = flat(step)
-        rails = self._chosen(step.over)
+        rails = self._chosen_rails(step.over)
         rate = self.tree.rate_mb_s / (1 if step.over is None else self.nodes.rails)
         with_gpus = self.nodes.gpus if step.over is None else step.over.kind == "gpu path"
         values = []
@@ -134,7 +134,7 @@ class RailNetwork:
         found = slowest * noisy(self._draw, self.noise, len(groups))
         return [value if value > 0 else None for value in found.tolist()]
 
-    def _chosen(self, over: Part | None) -> list[int]:
+    def _chosen_rails(self, over: Part | None) -> list[int]:
         if over is None:
             return list(range(self.nodes.rails))
         return [int(over.name.removeprefix("rail").removeprefix("gpu"))]
@@ -142,7 +142,7 @@ class RailNetwork:
     def _links(self, source: Ints, target: Ints, number: Ints, rails: list[int]) -> list[Floats]:
         """Return what the links leave each flow, of each plane that it uses."""
         planes = self.planes if len(self.planes) == 1 else [self.planes[rail] for rail in rails]
-        return [plane.shared(source, target, number) for plane in planes]
+        return [plane.link_shares(source, target, number) for plane in planes]
 
     def _one_way(
         self, a: Ints, b: Ints, rails: list[int], with_gpus: bool, links: list[Floats], noise: bool = True

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.job.counters import NodeCounters, parse, reader_script
-from tests.waiting import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 TAG = "run1"
 NODE = "vn1"
@@ -25,7 +25,7 @@ class Tree:
     node: str = NODE
 
     @classmethod
-    def at(cls, root: Path, node: str = NODE) -> "Tree":
+    def empty_node(cls, root: Path, node: str = NODE) -> "Tree":
         """Return an empty node with the reader beside its job's output."""
         for folder in ("sys/class/net", "sys/class/infiniband", "proc/sys/kernel", "out"):
             (root / folder).mkdir(parents=True)

@@ -25,7 +25,7 @@ def make_wheel(folder: Path, name: str, version: str, files: Mapping[str, str]) 
     return wheel
 
 
-def locked(wheel: Path, digest: str | None = None) -> str:
+def lock_line(wheel: Path, digest: str | None = None) -> str:
     """Return a wheel's line of a lock, with another hash than its own where one is given."""
     name, version = wheel.name.split("-")[:2]
     return f"{name}=={version} --hash=sha256:{digest or hashlib.sha256(wheel.read_bytes()).hexdigest()}\n"

@@ -7,23 +7,23 @@ from railyard.benchmarks.model import Figure
 from railyard.verdict.wording import Miss, Side, pair_search, path, reference, run_rules
 
 
-def below(
+def below_words(
     value: float, bound: float, at: int | None = None, name: str = "bandwidth", unit: str = "MB/s", best_of: str = ""
 ) -> str:
     """Return that a value is below its bound; ``at`` is a message size in bytes."""
-    return _missed("below", value, bound, at, name, unit, best_of)
+    return _miss_words("below", value, bound, at, name, unit, best_of)
 
 
-def above(value: float, bound: float, at: int | None = None, name: str = "latency", unit: str = "us") -> str:
+def above_words(value: float, bound: float, at: int | None = None, name: str = "latency", unit: str = "us") -> str:
     """Return that a value is above its bound; ``at`` is a message size in bytes."""
-    return _missed("above", value, bound, at, name, unit)
+    return _miss_words("above", value, bound, at, name, unit)
 
 
-def _missed(side: Side, value: float, bound: float, at: int | None, name: str, unit: str, best_of: str = "") -> str:
+def _miss_words(side: Side, value: float, bound: float, at: int | None, name: str, unit: str, best_of: str = "") -> str:
     return Miss(Figure(name, value, unit, at), side, bound, best_of).words
 
 
-def broken(
+def breach_words(
     side: Side,
     value: float,
     bound: float,
@@ -37,7 +37,7 @@ def broken(
     return reference.say_missed(Miss(Figure(name, value, unit, at), side, bound), reference.bound(), entry, own)
 
 
-def bounded(sizes: Sequence[int], measured: int, left: str = "") -> str:
+def bounded_words(sizes: Sequence[int], measured: int, left: str = "") -> str:
     """Return which of so many ``measured`` sizes are bounded (in bytes, rising), and which are ``left``."""
     return reference.bounded_sizes(sizes, measured, left, None)
 

@@ -47,10 +47,10 @@ def values(parsed: ParsedOutput) -> dict[tuple[Any, ...], Any]:
         for one in entries
         for key, value in _flat(one)
     }
-    return {**rows, **ports, **hardware, **_spoken(parsed)}
+    return {**rows, **ports, **hardware, **_nccl_values(parsed)}
 
 
-def _spoken(parsed: ParsedOutput) -> dict[tuple[Any, ...], Any]:
+def _nccl_values(parsed: ParsedOutput) -> dict[tuple[Any, ...], Any]:
     """Return what NCCL's log and the jobs of nccl-tests say, by line, without what a cut leaves out."""
     if parsed.nccl is None:
         return {}
@@ -77,7 +77,7 @@ def _flat(form: dict[str, Any]) -> Iterable[tuple[tuple[str, ...], Any]]:
             yield (key,), json.dumps(value)
 
 
-def judged(parsed: ParsedOutput) -> list[Any]:
+def judged_values(parsed: ParsedOutput) -> list[Any]:
     """Return all that a verdict depends on, without line numbers: noise between rows must not change it."""
     tables = [
         (table.tool, table.benchmark, table.version, table.columns, table.units, table.rows, table.complete)
@@ -141,7 +141,7 @@ def _is_finite(value: object) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
 
 
-def invented(part: ParsedOutput, known: Mapping[tuple[Any, ...], Any]) -> str | None:
+def invented_value(part: ParsedOutput, known: Mapping[tuple[Any, ...], Any]) -> str | None:
     """Return which value the reading of a cut text has but that of the whole text (with these values) lacks."""
     for key, value in values(part).items():
         # whether a link is degraded follows from values that a cut may remove

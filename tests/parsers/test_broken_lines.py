@@ -34,13 +34,13 @@ def text_of(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace")
 
 
-def broken(text: str, column: int) -> str:
+def break_lines(text: str, column: int) -> str:
     """Return a text as `fold` breaks it."""
     lines = (line[at : at + column] for line in text.split("\n") for at in range(0, max(1, len(line)), column))
     return "\n".join(lines)
 
 
-def indented(text: str, column: int) -> str:
+def break_and_indent(text: str, column: int) -> str:
     """Return a text as a terminal breaks it that indents what follows."""
     made = []
     for line in text.split("\n"):
@@ -51,7 +51,7 @@ def indented(text: str, column: int) -> str:
     return "\n".join(made)
 
 
-def folded(text: str, column: int) -> str:
+def fold_words(text: str, column: int) -> str:
     """Return a text as `fold -s` breaks it: behind the last blank before the column, a longer word at the column."""
     made = []
     for line in text.split("\n"):
@@ -83,7 +83,7 @@ def at_blanks_indented(text: str, column: int) -> str:
     return at_blanks(text, column, "    ")
 
 
-WAYS: tuple[Callable[[str, int], str], ...] = (broken, indented, folded, at_blanks, at_blanks_indented)
+WAYS: tuple[Callable[[str, int], str], ...] = (break_lines, break_and_indent, fold_words, at_blanks, at_blanks_indented)
 
 
 @lru_cache(maxsize=8)  # a changed text is asked about twice in a row, the whole one again and again
@@ -113,8 +113,8 @@ def wrong_figures(text: str, whole: ParsedOutput) -> Figures:
     except ParseError as error:
         assert error.line_number > 0
         return set()
-    told = {beginning(failure.text) for failure in whole.failures}
-    if any(beginning(failure.text) not in told for failure in parsed.failures):
+    told = {first_letters(failure.text) for failure in whole.failures}
+    if any(first_letters(failure.text) not in told for failure in parsed.failures):
         return set()
     if any(table.complete for table in whole.tables) and not any(table.complete for table in parsed.tables):
         assert parsed.tables
@@ -123,7 +123,7 @@ def wrong_figures(text: str, whole: ParsedOutput) -> Figures:
     return wrong or ({(None, "missing", count(parsed))} if count(parsed) < count(whole) else set())
 
 
-def beginning(text: str) -> str:
+def first_letters(text: str) -> str:
     """Return the first letters of a failure, without blanks and numbers: the same failure may be broken, too."""
     return "".join(filter(str.isalpha, text))[:25]
 
@@ -206,14 +206,14 @@ def test_the_failure_names_the_line_and_there_is_no_table() -> None:
 
 def test_a_text_that_no_parser_knows_because_it_is_broken_says_so() -> None:
     with pytest.raises(ParseError) as caught:
-        parse(broken(OSU, 24))
+        parse(break_lines(OSU, 24))
     assert str(caught.value) == (
         "line 1: found '# OSU MPI Latency Test v', expected whole lines: they are broken at column 24; paste it "
         "without line breaks"
     )
 
 
-@pytest.mark.parametrize("way", [broken, folded, at_blanks])
+@pytest.mark.parametrize("way", [break_lines, fold_words, at_blanks])
 @pytest.mark.parametrize(
     "path",
     [

@@ -22,16 +22,16 @@ def read(text: str) -> ParsedOutput:
     return with_wrong_lines(parse(text), text)
 
 
-def below(head: str, row: str) -> str:
+def append_row(head: str, row: str) -> str:
     return f"{head}{row}\n"
 
 
-def inside(head: str, row: str) -> str:
+def insert_row(head: str, row: str) -> str:
     lines = head.splitlines(True)
     return "".join((*lines[:-1], f"{row}\n", lines[-1]))
 
 
-@pytest.mark.parametrize("place", [below, inside])
+@pytest.mark.parametrize("place", [append_row, insert_row])
 @pytest.mark.parametrize("mark", MARKS)
 @pytest.mark.parametrize("name", TABLES)
 def test_a_row_that_is_commented_out_fails_its_table(name: str, mark: str, place: Callable[[str, str], str]) -> None:

@@ -60,7 +60,7 @@ OTHERS: dict[str, tuple[int, int, int] | None] = {
 
 
 @cache
-def expected(corpus: Path) -> dict[str, list[dict[str, str]]]:
+def expected_rows(corpus: Path) -> dict[str, list[dict[str, str]]]:
     """Return the rows of EXPECTED.tsv by file."""
     with (corpus / "EXPECTED.tsv").open(encoding="utf-8", newline="") as handle:
         rows = list(csv.DictReader(handle, delimiter="\t", quoting=csv.QUOTE_NONE))
@@ -121,21 +121,21 @@ def wrong_in(name: str, parsed: ParsedOutput | RailyardError, rows: list[dict[st
 
 @pytest.mark.parametrize("tool", COUNTS)
 def test_every_expected_row_of_the_corpus_holds(corpus: Path, tool: str) -> None:
-    files = {name: rows for name, rows in expected(corpus).items() if rows[0]["tool"] == tool}
+    files = {name: rows for name, rows in expected_rows(corpus).items() if rows[0]["tool"] == tool}
     assert (len(files), sum(map(len, files.values()))) == COUNTS[tool]
     wrong = [text for name, rows in files.items() for text in wrong_in(name, reading(corpus / name), rows)]
     assert wrong == []
 
 
 def test_every_tool_of_the_expected_rows_is_one_that_is_read(corpus: Path) -> None:
-    assert {rows[0]["tool"] for rows in expected(corpus).values()} == set(COUNTS)
+    assert {rows[0]["tool"] for rows in expected_rows(corpus).values()} == set(COUNTS)
     assert COUNTS.keys() <= PARSERS.keys()
 
 
 def test_every_file_of_the_corpus_is_expected_by_a_row_or_here(corpus: Path) -> None:
     files = {str(path.relative_to(corpus)) for path in corpus.glob("*/*")}
-    assert files - expected(corpus).keys() - OTHERS.keys() == set()
-    assert (expected(corpus).keys() | OTHERS.keys()) - files == set()
+    assert files - expected_rows(corpus).keys() - OTHERS.keys() == set()
+    assert (expected_rows(corpus).keys() | OTHERS.keys()) - files == set()
 
 
 @pytest.mark.parametrize("name", OTHERS)

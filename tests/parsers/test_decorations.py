@@ -30,11 +30,11 @@ NAMES = (
 )
 
 
-def before(prefix: str) -> Callable[[str], str]:
+def prefix_lines(prefix: str) -> Callable[[str], str]:
     return lambda text: "".join(f"{prefix}{line}\n" for line in text.splitlines())
 
 
-def numbered(form: str) -> Callable[[str], str]:
+def number_lines(form: str) -> Callable[[str], str]:
     return lambda text: "".join(form.format(at, line) for at, line in enumerate(text.splitlines(), start=1))
 
 
@@ -51,9 +51,9 @@ WAYS: dict[str, Callable[[str], str]] = {
     "page of HTML": lambda text: f"<html><head></head><body><blockquote><pre>{text}</pre></blockquote></body></html>",
     "paragraph of HTML": lambda text: "<p>" + text.replace("\n", "<br>\n") + "</p>",
     "breaks in place of newlines": lambda text: text.replace("\n", "<br/>"),
-    "tags around each line": numbered('<li id="{}"><span>{}</span></li>\n'),
-    "colours as words": numbered("^[[0;{}m{}^[[0m\n"),
-    "colours without their escapes": numbered("[0;{}m{}[0m\n"),
+    "tags around each line": number_lines('<li id="{}"><span>{}</span></li>\n'),
+    "colours as words": number_lines("^[[0;{}m{}^[[0m\n"),
+    "colours without their escapes": number_lines("[0;{}m{}[0m\n"),
     "session of script as words": lambda text: text.replace("\n", "^M\n") + "^[[?2004hexit^M\n",
     "code of a forum": lambda text: f"[code]{text}[/code]",
     "lines of cat -A": lambda text: text.replace("\t", "^I").replace("\n", "$\n"),
@@ -61,44 +61,44 @@ WAYS: dict[str, Callable[[str], str]] = {
     "lines that an arrow ends": lambda text: text.replace("\n", "↵\n"),
     "border at the right": lambda text: "".join(f"{line:<100}│\n" for line in text.splitlines()),
     "borders of a pane": lambda text: "".join(f"│{line:<100}│\n" for line in text.splitlines()),
-    "quotation of a chat": before("| "),
-    "margin": before("    "),
-    "cat -n": numbered("{:6d}\t{}\n"),
-    "less -N": numbered("{:7d} {}\n"),
-    "grep -n": numbered("{}:{}\n"),
-    "grep -n of two files": numbered("job.out:{}:{}\n"),
-    "grep of two files": before("job.out:"),
-    "editor": numbered("{:4d} | {}\n"),
-    "journal with times of ISO": before("2026-07-01T10:00:00+0000 node1 bench[123]: "),
-    "dmesg": numbered("[   12.{:06d}] {}\n"),
-    "seconds since 1970": before("1782900000.123456 "),
-    "log of GitLab": before("2026-07-01T10:00:00.123456Z 01O "),
-    "logger": before("2026-07-01 10:00:00,123 - INFO - "),
-    "logger without a time": before("INFO:root:"),
-    "quotation": before("> "),
-    "quotation of a quotation": before(">> "),
+    "quotation of a chat": prefix_lines("| "),
+    "margin": prefix_lines("    "),
+    "cat -n": number_lines("{:6d}\t{}\n"),
+    "less -N": number_lines("{:7d} {}\n"),
+    "grep -n": number_lines("{}:{}\n"),
+    "grep -n of two files": number_lines("job.out:{}:{}\n"),
+    "grep of two files": prefix_lines("job.out:"),
+    "editor": number_lines("{:4d} | {}\n"),
+    "journal with times of ISO": prefix_lines("2026-07-01T10:00:00+0000 node1 bench[123]: "),
+    "dmesg": number_lines("[   12.{:06d}] {}\n"),
+    "seconds since 1970": prefix_lines("1782900000.123456 "),
+    "log of GitLab": prefix_lines("2026-07-01T10:00:00.123456Z 01O "),
+    "logger": prefix_lines("2026-07-01 10:00:00,123 - INFO - "),
+    "logger without a time": prefix_lines("INFO:root:"),
+    "quotation": prefix_lines("> "),
+    "quotation of a quotation": prefix_lines(">> "),
     "mail": lambda text: quopri.encodestring(f"On Friday I saw x=1:\n{text}".encode()).decode(),
-    "srun -l": before("0: "),
-    "pdsh": before("node1: "),
-    "hydra": before("[0] "),
-    "prterun": before("[prterun-n1-77@1,0]<stdout>: "),
-    "prterun with tag-detailed": before("[prterun-n1-77@1,0][n1:4100]<stdout>: "),
+    "srun -l": prefix_lines("0: "),
+    "pdsh": prefix_lines("node1: "),
+    "hydra": prefix_lines("[0] "),
+    "prterun": prefix_lines("[prterun-n1-77@1,0]<stdout>: "),
+    "prterun with tag-detailed": prefix_lines("[prterun-n1-77@1,0][n1:4100]<stdout>: "),
     "list of lines of Ansible": lambda text: (
         '    "stdout_lines": [\n' + "".join(f"        {json.dumps(line)},\n" for line in text.splitlines()) + "    ]\n"
     ),
-    "compose": before("worker-1  | "),
-    "kubectl": before("[pod/bench-0/main] "),
-    "time": before("2026-07-01T10:00:00.123456Z "),
-    "time and node": before("2026-07-01 10:00:00,123 node1: "),
-    "journal": before("Jul 01 10:00:00 node1 bench[123]: "),
-    "ts": before("Jul 01 10:00:00 "),
-    "ts with a padded day": before("Jul  1 10:00:00 "),
-    "iperf3 --timestamps": before("Wed Jul  1 10:00:00 2026 "),
-    "iperf3 --timestamps in English": before("Wed 01 Jul 2026 10:00:00 AM UTC "),
-    "ts -s": before("00:00:01 "),
-    "log of Kubernetes": before("2026-07-01T10:00:00.123456789Z stdout F "),
+    "compose": prefix_lines("worker-1  | "),
+    "kubectl": prefix_lines("[pod/bench-0/main] "),
+    "time": prefix_lines("2026-07-01T10:00:00.123456Z "),
+    "time and node": prefix_lines("2026-07-01 10:00:00,123 node1: "),
+    "journal": prefix_lines("Jul 01 10:00:00 node1 bench[123]: "),
+    "ts": prefix_lines("Jul 01 10:00:00 "),
+    "ts with a padded day": prefix_lines("Jul  1 10:00:00 "),
+    "iperf3 --timestamps": prefix_lines("Wed Jul  1 10:00:00 2026 "),
+    "iperf3 --timestamps in English": prefix_lines("Wed 01 Jul 2026 10:00:00 AM UTC "),
+    "ts -s": prefix_lines("00:00:01 "),
+    "log of Kubernetes": prefix_lines("2026-07-01T10:00:00.123456789Z stdout F "),
     "byte order mark": lambda text: f"\ufeff{text}",
-    "terminal codes": before("\x1b[K\x1b[?25l"),
+    "terminal codes": prefix_lines("\x1b[K\x1b[?25l"),
 }
 
 
@@ -160,7 +160,7 @@ OSU = """\
 
 
 def test_ranks_that_say_something_else_do_no_harm() -> None:
-    text = "1: warning: no hugepages\n" + before("0: ")(OSU) + "1: done\n"
+    text = "1: warning: no hugepages\n" + prefix_lines("0: ")(OSU) + "1: done\n"
     assert parse(text).tables[0].rows == ((1, 15.64), (2, 15.63))
 
 
@@ -213,7 +213,7 @@ BLANKS: dict[str, Callable[[str], str]] = {
     "no indentation": lambda text: re.sub("^[ \t]+", "", text, flags=re.MULTILINE),
     "blanks at the end of lines": lambda text: text.replace("\n", "  \t\n"),
     "lines that end as in DOS": lambda text: text.replace("\n", "\r\n"),
-    "a mark of a mail before each line": before(">"),
+    "a mark of a mail before each line": prefix_lines(">"),
     "a list in Markdown": lambda text: re.sub("^(?=.*\\S)", "- ", text, flags=re.MULTILINE),
     "bold lines": lambda text: re.sub("^(.*\\S.*)$", r"**\1**", text, flags=re.MULTILINE),
     "a list of lines of code": lambda text: re.sub("^(.*\\S.*)$", r"* `\1`", text, flags=re.MULTILINE),
@@ -369,7 +369,7 @@ def test_a_table_in_markdown_of_no_tool_is_named_with_its_line() -> None:
 @pytest.mark.parametrize("path", sorted(MADE.glob("*.txt")), ids=lambda path: path.stem)
 def test_an_output_behind_comment_marks_gives_its_own_figures_or_an_error(path: Path, mark: str) -> None:
     text = path.read_text(encoding="utf-8")
-    commented = before(mark)(text)
+    commented = prefix_lines(mark)(text)
     try:
         parsed = with_wrong_lines(parse(commented), commented)
     except ParseError as error:

@@ -16,12 +16,12 @@ QPERF = "rc_lat:\n    latency  =  1.25 us\n"
 TOOLS = ", ".join([*PARSERS, *FABRIC_PARSERS])
 
 
-def made(name: str) -> str:
+def made_text(name: str) -> str:
     return (MADE / name).read_text(encoding="utf-8")
 
 
 def test_hpcc_contains_an_hpl_section_and_is_hpcc() -> None:
-    text = made("hpcc-hpl-and-network.txt")
+    text = made_text("hpcc-hpl-and-network.txt")
     assert list(read_by_tool(text, PARSERS)) == ["hpcc"]
     assert [table.tool for table in parse(text).tables] == ["hpl", "hpcc", "hpcc", "hpcc"]
 
@@ -35,19 +35,19 @@ def test_hpcc_contains_an_hpl_section_and_is_hpcc() -> None:
             "give each a file of its own",
         ),
         (
-            made("imb-exchange-4-ranks.txt") + OSU,
+            made_text("imb-exchange-4-ranks.txt") + OSU,
             "line 31: found '# OSU MPI Bandwidth Test v5.8', expected the output of one tool: imb begins in line 13, "
             "osu begins in line 31; give each a file of its own",
         ),
         # " remote address: …" of perftest looks like an error of qperf
         (
-            made("perftest-send_lat.txt") + QPERF,
+            made_text("perftest-send_lat.txt") + QPERF,
             "line 21: found 'rc_lat:', expected the output of one tool: perftest begins in line 2, qperf begins in "
             "line 21; give each a file of its own",
         ),
         # parsers that skip what they do not know take these lines for their own
         (
-            made("hpcg-3.1-valid.txt") + made("sockperf-throughput.txt"),
+            made_text("hpcg-3.1-valid.txt") + made_text("sockperf-throughput.txt"),
             "line 56: found 'sockperf: Total of 1375350 messages sent in 1.100 sec', expected the output of one tool: "
             "hpcg begins in line 1, sockperf begins in line 56; give each a file of its own",
         ),
@@ -159,7 +159,7 @@ def test_a_launchers_failure_beside_a_table_is_that_outputs() -> None:
 
 
 def test_ports_stand_beside_a_benchmarks_tables_and_are_no_remarks_of_it() -> None:
-    state = made("ibstat-two-adapters.txt")
+    state = made_text("ibstat-two-adapters.txt")
     parsed = parse(f"job 77\n{state}{OSU}")
     assert [(table.tool, table.line) for table in parsed.tables] == [("osu", 36)]
     assert [(port.device, port.line) for port in parsed.fabric] == [
@@ -171,8 +171,8 @@ def test_ports_stand_beside_a_benchmarks_tables_and_are_no_remarks_of_it() -> No
 
 def test_several_fabric_tools_in_one_text_are_read_together_in_its_order() -> None:
     names = ("perfquery-one-port.txt", "ibstat-two-adapters.txt", "rdma_link-two-links.txt")
-    parsed = parse("".join(map(made, names)) + "perfquery: iberror: failed: can't resolve destination port\nbye\n")
-    assert [len(parse(made(name)).fabric) for name in names] == [1, 2, 2]
+    parsed = parse("".join(map(made_text, names)) + "perfquery: iberror: failed: can't resolve destination port\nbye\n")
+    assert [len(parse(made_text(name)).fabric) for name in names] == [1, 2, 2]
     assert len(parsed.fabric) == 5
     assert [port.line for port in parsed.fabric] == sorted(port.line for port in parsed.fabric)
     assert [failure.text for failure in parsed.failures] == [
@@ -189,13 +189,13 @@ def test_a_fabric_tool_that_finds_no_device_or_no_error_is_read() -> None:
 
 
 def test_a_fabric_tools_own_line_is_no_failure_of_another() -> None:
-    state = made("mlxlink-one-port.txt").replace("No Loopback", "not supported")
-    parsed = parse(state + made("perfquery-one-port.txt"))
+    state = made_text("mlxlink-one-port.txt").replace("No Loopback", "not supported")
+    parsed = parse(state + made_text("perfquery-one-port.txt"))
     assert len(parsed.fabric) == 2
     assert parsed.failures == ()
 
 
 def test_a_benchmark_decides_what_is_a_failure_beside_ports() -> None:
-    parsed = parse(f"{made('ibstat-two-adapters.txt')}huge pages are not supported\n{OSU}")
+    parsed = parse(f"{made_text('ibstat-two-adapters.txt')}huge pages are not supported\n{OSU}")
     assert parsed.failures == ()
     assert [remark.text for remark in parsed.remarks] == ["huge pages are not supported"]

@@ -75,7 +75,7 @@ def section(name: str, text: str) -> str:
     return f"Begin of {name} section.\n{text}{clock}End of {name} section.\n"
 
 
-def whole() -> str:
+def whole_output() -> str:
     parts = {
         "MPIRandomAccess": UPDATES,
         "PTRANS": PTRANS,
@@ -93,7 +93,7 @@ def table(name: str, text: str) -> Table:
 
 
 def test_hpls_table_stands_before_those_of_the_other_sections() -> None:
-    parsed = parse(whole())
+    parsed = parse(whole_output())
     assert [(one.tool, one.benchmark) for one in parsed.tables] == [
         ("hpl", "hpl"),
         ("hpcc", "MPIRandomAccess"),
@@ -115,7 +115,7 @@ def test_hpls_table_stands_before_those_of_the_other_sections() -> None:
 
 
 def test_two_runs_that_were_appended_are_read_one_after_the_other() -> None:
-    once, twice = parse(whole()).tables, parse(whole() * 2).tables
+    once, twice = parse(whole_output()).tables, parse(whole_output() * 2).tables
     assert [(one.benchmark, one.rows) for one in twice] == [(one.benchmark, one.rows) for one in once] * 2
 
 
@@ -168,13 +168,13 @@ def test_two_runs_that_were_appended_are_read_one_after_the_other() -> None:
 def test_a_section_is_one_row_converted(
     name: str, columns: str, units: tuple[str | None, ...], row: tuple[float, ...]
 ) -> None:
-    found = table(name, whole())
+    found = table(name, whole_output())
     assert (found.columns, found.units) == (tuple(columns.split()), units)
     assert list(found.rows) == [pytest.approx(row, rel=1e-12)]
 
 
 def test_ptrans_has_a_table_a_clock() -> None:
-    wall, cpu = [one for one in parse(whole()).tables if one.benchmark == "PTRANS"]
+    wall, cpu = [one for one in parse(whole_output()).tables if one.benchmark == "PTRANS"]
     assert wall.columns == ("m", "n", "mb", "nb", "p", "q", "time", "check", "bandwidth", "resid")
     assert wall.units[6:] == ("s", None, "MB/s", None)
     assert (wall.context, wall.rows[1]) == ({"clock": "wall"}, (300, 300, 64, 64, 1, 2, 0.01, True, 75.0, 0.25))
@@ -182,12 +182,12 @@ def test_ptrans_has_a_table_a_clock() -> None:
 
 
 def test_what_the_benchmark_says_besides_is_the_context() -> None:
-    assert table("PingPong", whole()).context == {"latency_size": 8, "bandwidth_size": 2000000}
-    assert table("Summary", whole()).context == {"VersionRelease": "f", "HPL_order": "R"}
+    assert table("PingPong", whole_output()).context == {"latency_size": 8, "bandwidth_size": 2000000}
+    assert table("Summary", whole_output()).context == {"VersionRelease": "f", "HPL_order": "R"}
 
 
 def test_a_run_that_stops_within_a_section_says_which() -> None:
-    cut = whole()[: whole().index("On randomly  ordered ring")]
+    cut = whole_output()[: whole_output().index("On randomly  ordered ring")]
     parsed = parse(cut)
     assert [(one.benchmark, one.complete) for one in parsed.tables][-3:] == [
         ("LatencyBandwidth", False),
@@ -212,7 +212,7 @@ def test_a_run_that_stops_within_a_section_says_which() -> None:
 def test_a_summary_of_a_smaller_matrix_has_the_largest_ones_rate_too(
     order: str, rows: str, largest: float | None
 ) -> None:
-    text = whole().replace("PTRANS_GBs=0.076\n", f"PTRANS_GBs=0.6\nPTRANS_n={order}\n")
+    text = whole_output().replace("PTRANS_GBs=0.076\n", f"PTRANS_GBs=0.6\nPTRANS_n={order}\n")
     found = table("Summary", text.replace("\nFinished", f"{rows}\nFinished"))
     values = dict(zip(found.columns, found.rows[0], strict=True))
     assert (values["ptrans_gbs"], values.get("ptrans_largest_gbs")) == (600.0, largest)
@@ -220,12 +220,12 @@ def test_a_summary_of_a_smaller_matrix_has_the_largest_ones_rate_too(
 
 @pytest.mark.parametrize(("said", "passed"), [("1", True), ("0", False), ("2", False)])
 def test_the_summary_says_whether_all_parts_were_right(said: str, passed: bool) -> None:
-    text = whole().replace("Success=1", f"Success={said}")
+    text = whole_output().replace("Success=1", f"Success={said}")
     assert validation_of([one for one in parse(text).tables if one.tool == "hpcc"]) is passed
 
 
 def test_a_section_without_its_end_is_incomplete_whatever_follows() -> None:
-    parsed = parse(whole().replace("End of PTRANS section.\n", "").replace("End of StarSTREAM section.\n", ""))
+    parsed = parse(whole_output().replace("End of PTRANS section.\n", "").replace("End of StarSTREAM section.\n", ""))
     assert {one.complete for one in parsed.tables if one.benchmark == "PTRANS"} == {False}
     assert "StarSTREAM" not in {one.benchmark for one in parsed.tables}
     assert [failure.text for failure in parsed.failures] == [
@@ -250,16 +250,16 @@ def test_a_section_without_its_end_is_incomplete_whatever_follows() -> None:
     ],
 )
 def test_what_the_output_reports_as_wrong_is_a_failure(old: str, new: str, failure: str | None) -> None:
-    (found,) = parse(whole().replace(old, new, 1)).failures
+    (found,) = parse(whole_output().replace(old, new, 1)).failures
     assert found.text.startswith(failure or new)
 
 
 def test_a_line_of_a_library_is_a_remark_and_changes_nothing() -> None:
     noise = "libibverbs: Warning: couldn't open config directory"
-    noisy = whole().replace("\n", f"\n{noise}\n")
+    noisy = whole_output().replace("\n", f"\n{noise}\n")
     parsed = parse(noisy)
     assert [(one.benchmark, one.rows) for one in parsed.tables] == [
-        (one.benchmark, one.rows) for one in parse(whole()).tables
+        (one.benchmark, one.rows) for one in parse(whole_output()).tables
     ]
     assert {remark.text for remark in parsed.remarks} == {noise}
 
@@ -282,7 +282,7 @@ def test_a_text_without_banner_or_section_is_an_error() -> None:
 
 
 def test_a_cut_at_any_byte_gives_no_value_that_the_whole_lacks() -> None:
-    text = whole()
+    text = whole_output()
     rows = {(one.benchmark, one.line): one.rows for one in parse(text).tables}
     for cut in range(1, len(text)):
         try:

@@ -14,7 +14,7 @@ TEST = HEADING + ROW + LINE + RESIDUAL
 CELLS = (419329, 192, 2, 4, 3054.87, 16090.9, True)
 
 
-def closing(passed: int, failed: int = 0, skipped: int = 0) -> str:
+def closing_lines(passed: int, failed: int = 0, skipped: int = 0) -> str:
     return (
         f"{RULE}\nFinished {passed + failed + skipped:6d} tests with the following results:\n"
         f"         {passed:6d} tests completed and passed residual checks,\n"
@@ -27,7 +27,7 @@ END = LINE + "\nEnd of Tests.\n" + RULE
 
 
 def test_a_whole_output_is_one_complete_table() -> None:
-    parsed = parse(BANNER + TEST + TEST + closing(2) + END)
+    parsed = parse(BANNER + TEST + TEST + closing_lines(2) + END)
     (table,) = parsed.tables
     assert (table.tool, table.version, table.benchmark, table.line, table.complete) == ("hpl", "2.3", "hpl", 1, True)
     assert table.columns == ("N", "NB", "P", "Q", "time", "performance", "passed")
@@ -46,7 +46,7 @@ def test_every_code_of_a_variant_begins_a_row(code: str) -> None:
 @pytest.mark.parametrize("verdict", ["FAILED", "PASSED"])
 def test_a_residual_that_is_no_number_fails_whatever_stands_beside_it(residual: str, verdict: str) -> None:
     text = RESIDUAL.replace("3.00946778e-03", residual).replace("PASSED", verdict)
-    parsed = parse(HEADING + ROW + text + closing(0, 1))
+    parsed = parse(HEADING + ROW + text + closing_lines(0, 1))
     assert parsed.tables[0].rows == ((*CELLS[:-1], False),)
     assert [failure.text for failure in parsed.failures][:1] == [text.strip()]
 
@@ -163,16 +163,16 @@ def test_a_run_without_checks_has_rows_without_a_verdict() -> None:
     ("text", "complete"),
     [
         (TEST, False),  # no closing line: the text may be cut
-        (TEST + closing(1), True),  # the counts add up
+        (TEST + closing_lines(1), True),  # the counts add up
         (TEST + END, True),
-        (TEST + closing(1) + END + "mpirun noticed that process rank 0 exited on signal 11\n", True),
-        (TEST + closing(2) + END, False),  # one of two rows is missing
+        (TEST + closing_lines(1) + END + "mpirun noticed that process rank 0 exited on signal 11\n", True),
+        (TEST + closing_lines(2) + END, False),  # one of two rows is missing
         (TEST + "...\n" + END, False),
         (TEST + "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n", False),
-        (BANNER + TEST + closing(1) + END + BANNER + TEST, False),  # the second run is cut
-        (BANNER + TEST + BANNER + TEST + closing(1) + END, False),  # the first is
-        (BANNER + TEST + closing(1) + END + BANNER + TEST + closing(1) + END, True),
-        (TEST + closing(1, skipped=1) + END, True),
+        (BANNER + TEST + closing_lines(1) + END + BANNER + TEST, False),  # the second run is cut
+        (BANNER + TEST + BANNER + TEST + closing_lines(1) + END, False),  # the first is
+        (BANNER + TEST + closing_lines(1) + END + BANNER + TEST + closing_lines(1) + END, True),
+        (TEST + closing_lines(1, skipped=1) + END, True),
     ],
 )
 def test_complete_is_what_the_closing_lines_say(text: str, complete: bool) -> None:
@@ -213,7 +213,7 @@ def test_a_row_without_any_heading_is_no_row() -> None:
     ],
 )
 def test_a_rate_that_contradicts_size_and_time_is_a_failure(row: str, failures: list[tuple[int, str]]) -> None:
-    parsed = parse(HEADING + row + RESIDUAL + closing(1) + END)
+    parsed = parse(HEADING + row + RESIDUAL + closing_lines(1) + END)
     assert list(parsed.failures) == failures
     assert len(parsed.tables[0].rows) == 1
 
@@ -240,7 +240,7 @@ def test_hpccs_output_is_left_to_hpcc() -> None:
 
 
 def test_a_cut_at_any_byte_gives_no_value_that_the_whole_lacks() -> None:
-    text = BANNER + TEST + TEST.replace("PASSED", "FAILED") + closing(1, 1) + END
+    text = BANNER + TEST + TEST.replace("PASSED", "FAILED") + closing_lines(1, 1) + END
     (whole,) = parse(text).tables
     for cut in range(1, len(text)):
         try:

@@ -196,7 +196,7 @@ def test_intervals_that_contradict_the_closing_lines_are_a_failure() -> None:
 
 
 def test_json_has_the_intervals_too() -> None:
-    def made(*bit_s: float) -> str:
+    def report_of_rates(*bit_s: float) -> str:
         each = [
             {"sum": {"start": at, "end": at + 1, "bits_per_second": rate, "omitted": False}}
             for at, rate in enumerate(bit_s)
@@ -204,8 +204,10 @@ def test_json_has_the_intervals_too() -> None:
         mean = {"seconds": len(bit_s), "bytes": 1, "bits_per_second": sum(bit_s) / len(bit_s)}
         return as_json(intervals=each, end={"sum_sent": mean, "sum_received": mean})
 
-    assert parse(made(9e9, 9e9, 9e9)).failures == ()
-    assert [each.text for each in parse(made(9e9, 0, 9e9)).failures] == ["1 of 3 seconds at 0 bits/s: 1.0 to 2.0 s"]
+    assert parse(report_of_rates(9e9, 9e9, 9e9)).failures == ()
+    assert [each.text for each in parse(report_of_rates(9e9, 0, 9e9)).failures] == [
+        "1 of 3 seconds at 0 bits/s: 1.0 to 2.0 s"
+    ]
 
 
 def test_every_connection_that_a_server_accepts_is_a_run() -> None:

@@ -24,11 +24,11 @@ ONE = CLIENT.format(title="left", port=5101, mbytes=1120, rate="4.70")
 OTHER = CLIENT.format(title="right", port=5102, mbytes=1096, rate="4.60")
 
 
-def alternating(*texts: str) -> str:
+def alternate_lines(*texts: str) -> str:
     return "".join("".join(lines) for lines in zip(*(text.splitlines(keepends=True) for text in texts), strict=True))
 
 
-@pytest.mark.parametrize("text", [ONE + OTHER, alternating(ONE, OTHER), alternating(OTHER, ONE)])
+@pytest.mark.parametrize("text", [ONE + OTHER, alternate_lines(ONE, OTHER), alternate_lines(OTHER, ONE)])
 def test_the_sum_of_the_clients_stands_for_the_run(text: str) -> None:
     (table,) = parse(text).tables
     assert parse(text).failures == ()

@@ -12,7 +12,7 @@ from tests.parsers.test_broken_lines import LONGEST, SAMPLES, name_of, read, tex
 WIDTHS = range(40, 201)
 
 
-def filled(text: str, width: int, keeps_blanks: bool = True) -> str:
+def fill_paragraphs(text: str, width: int, keeps_blanks: bool = True) -> str:
     """Return a text with its paragraphs filled: lines of one indentation are joined, and broken before the width.
 
     GNU's ``fmt`` keeps the blanks between words, others do not.
@@ -58,7 +58,7 @@ def check(path: Path, step: int) -> None:
         (width, keeps_blanks): found
         for width in WIDTHS[begin::step]
         for keeps_blanks in (True, False)
-        if (found := silently_wrong(filled(text, width, keeps_blanks), path))
+        if (found := silently_wrong(fill_paragraphs(text, width, keeps_blanks), path))
     }
     assert wrong == {}
 
@@ -89,20 +89,20 @@ def test_a_filled_sample_gives_no_wrong_figure_and_loses_none_silently(path: Pat
 )
 def test_a_width_at_which_a_figure_was_once_lost_or_wrong(name: str, width: int, keeps_blanks: bool) -> None:
     path = next(path for path in SAMPLES if name_of(path) == name)
-    parsed = read(filled(text_of(path), width, keeps_blanks))
+    parsed = read(fill_paragraphs(text_of(path), width, keeps_blanks))
     assert parsed.failures
     assert not parsed.tables
 
 
 def test_the_failure_names_the_first_joined_line() -> None:
     text = text_of(Path(__file__).parent / "made" / "netpipe-tcp.txt")
-    parsed = parse(filled(text, 120))
+    parsed = parse(fill_paragraphs(text, 120))
     assert parsed.tables == ()
     (failure,) = [each for each in parsed.failures if "joined" in each.text]
     assert failure.text.startswith(
         'two lines are joined, as fmt does, so that figures may be lost (paste the output with its own lines): found "'
     )
-    assert " bytes " in filled(text, 120).splitlines()[failure.line - 1]
+    assert " bytes " in fill_paragraphs(text, 120).splitlines()[failure.line - 1]
 
 
 ONE_LINE = (

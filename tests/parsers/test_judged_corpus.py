@@ -50,7 +50,7 @@ WITHOUT = [
 ]
 
 
-def judged(file: Path, link: str, **options: int | str) -> tuple[Judgement, ...]:
+def judge_file(file: Path, link: str, **options: int | str) -> tuple[Judgement, ...]:
     node_pairs = options.pop("node_pairs", 1)
     assert isinstance(node_pairs, int)
     return judge(read(str(file)), of_link(link, **options), nodes=Nodes(node_pairs))  # type: ignore[arg-type]
@@ -58,13 +58,13 @@ def judged(file: Path, link: str, **options: int | str) -> tuple[Judgement, ...]
 
 @pytest.mark.parametrize("name", GOOD)
 def test_a_run_over_slingshot_passes(corpus: Path, name: str) -> None:
-    (found,) = judged(corpus / "osu" / f"cscs_alps_{name}.txt", "slingshot-11")
+    (found,) = judge_file(corpus / "osu" / f"cscs_alps_{name}.txt", "slingshot-11")
     assert (found.state, found.causes) == ("pass", ())
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_the_same_run_without_it_fails_and_looks_like_tcp(corpus: Path, name: str) -> None:
-    (found,) = judged(corpus / "osu" / f"cscs_alps_{name}.txt", "slingshot-11")
+    (found,) = judge_file(corpus / "osu" / f"cscs_alps_{name}.txt", "slingshot-11")
     assert found.state == "fail"
     assert found.sentence.startswith("rule 5 (reference): ")
     assert [cause.cause for cause in found.causes] == ["tcp"]
@@ -72,14 +72,14 @@ def test_the_same_run_without_it_fails_and_looks_like_tcp(corpus: Path, name: st
 
 @pytest.mark.parametrize("name", WITHOUT)
 def test_a_collective_gets_no_verdict_from_a_link_and_that_is_said(corpus: Path, name: str) -> None:
-    (found,) = judged(corpus / "osu" / f"cscs_alps_{name}.txt", "slingshot-11")
+    (found,) = judge_file(corpus / "osu" / f"cscs_alps_{name}.txt", "slingshot-11")
     assert found.state == "not-judged"
     assert found.reason == nodes_unknown(["--nodes", "--ranks-per-node"])
     assert not found.is_pass
 
 
 def test_both_ways_at_once_between_gpus_are_judged_by_their_own_class(corpus: Path) -> None:
-    (found,) = judged(corpus / "osu" / "cscs_alps_ompi_bibw_D_inter_v75_validation.txt", "slingshot-11")
+    (found,) = judge_file(corpus / "osu" / "cscs_alps_ompi_bibw_D_inter_v75_validation.txt", "slingshot-11")
     assert (found.state, found.causes) == ("pass", ())
     assert found.sentence.endswith("(bounded: 23 of 23 sizes, 1 B to 4 MiB)")
 
@@ -92,7 +92,7 @@ def test_both_ways_at_once_between_gpus_are_judged_by_their_own_class(corpus: Pa
     ],
 )
 def test_a_fall_back_to_tcp_is_named(corpus: Path, file: str, link: str, latency_us: float) -> None:
-    (found,) = judged(corpus / file, link)
+    (found,) = judge_file(corpus / file, link)
     assert found.failure is not None and (found.state, found.failure.rule) == ("fail", 1)
     assert [one.looks for one in found.causes] == [latency_of_tcp(latency_us)]
 
@@ -135,17 +135,17 @@ def test_other_systems_outputs_against_the_published_one(
 
 
 def test_a_collapse_at_the_largest_sizes_is_named(corpus: Path) -> None:
-    (found,) = judged(corpus / "osu" / "study_azure_aks_hdr_bw_collapse.txt", "ib-hdr")
+    (found,) = judge_file(corpus / "osu" / "study_azure_aks_hdr_bw_collapse.txt", "ib-hdr")
     (cause,) = found.causes
     assert cause.cause == "cache" and "23265 MB/s at 1 MiB" in cause.sentence
 
 
 def test_the_pairs_of_nodes_of_a_multi_pair_run_must_be_said(corpus: Path) -> None:
     file = corpus / "osu" / "hpe_ss10_mbw_mr_620pairs.txt"
-    (alone,) = judged(file, "slingshot-10")
+    (alone,) = judge_file(file, "slingshot-10")
     assert [one.cause for one in alone.causes] == ["one-node"]
     assert alone.sentence.startswith(f"rule 3 (possible): {IMPOSSIBLE}bandwidth 22663 MB/s at ")
-    (shared,) = judged(file, "slingshot-10", node_pairs=32)
+    (shared,) = judge_file(file, "slingshot-10", node_pairs=32)
     assert "impossible" not in shared.sentence
 
 

@@ -42,7 +42,7 @@ def fabtests(rate: float = 100.0) -> str:
     return head + "".join(f"{size:8}10      1.2k     0.00s {rate:9.2f}       5.12       0.20\n" for size in sizes)
 
 
-def alternated(one: str, other: str) -> str:
+def alternate_lines(one: str, other: str) -> str:
     return "".join(
         f"{mine}\n{theirs}\n" for mine, theirs in zip_longest(one.splitlines(), other.splitlines(), fillvalue="")
     )
@@ -58,11 +58,11 @@ LINES_OF_TWO = "lines of two outputs are mixed; give each a file of its own"
 @pytest.mark.parametrize(
     ("text", "line", "found"),
     [
-        (alternated(osu_bw(), osu_bw(93.0)), 8, "found '1 93.00' after the row of 1 B, expected a larger size"),
-        (alternated(osu_bw(), osu_latency()), 8, "found '1 1.50' after the row of 1 B, expected a larger size"),
-        (alternated(imb(), imb(2.0)), 14, "found '1 1000 2.00 0.50' after the row of 1 B, expected a larger size"),
+        (alternate_lines(osu_bw(), osu_bw(93.0)), 8, "found '1 93.00' after the row of 1 B, expected a larger size"),
+        (alternate_lines(osu_bw(), osu_latency()), 8, "found '1 1.50' after the row of 1 B, expected a larger size"),
+        (alternate_lines(imb(), imb(2.0)), 14, "found '1 1000 2.00 0.50' after the row of 1 B, expected a larger size"),
         (
-            alternated(fabtests(), fabtests(93.0)),
+            alternate_lines(fabtests(), fabtests(93.0)),
             4,
             "found '64 10 1.2k 0.00s 93.00 5.12 0.20' after the row of 64 B, expected a larger size",
         ),
@@ -92,13 +92,13 @@ def test_a_row_of_another_output_is_named_and_no_figure_is_given(text: str, line
 
 
 def test_a_live_run_that_knows_its_tool_finds_them_too() -> None:
-    text = alternated(osu_bw(), osu_bw(93.0))
+    text = alternate_lines(osu_bw(), osu_bw(93.0))
     assert osu.parse(text).tables
     assert with_wrong_lines(osu.parse(text), text).tables == ()
 
 
 def test_outputs_of_two_tools_are_refused() -> None:
-    text = alternated(osu_bw(), "\n".join(imb().splitlines()[:15]))
+    text = alternate_lines(osu_bw(), "\n".join(imb().splitlines()[:15]))
     with pytest.raises(ParseError, match="expected the output of one tool: osu begins in line 1, imb begins in line 8"):
         parse(text)
 
@@ -144,7 +144,7 @@ def another_run(text: str) -> str:
 @pytest.mark.parametrize("name", NAMES)
 def test_two_runs_line_by_line_give_no_table_and_the_first_line_within_the_other(name: str) -> None:
     text = (MADE / f"{name}.txt").read_text(encoding="utf-8")
-    both = alternated(text, another_run(text))
+    both = alternate_lines(text, another_run(text))
     parsed = read(both)
     assert parsed.tables == ()
     (failure,) = [each for each in parsed.failures if LINES_OF_TWO in each.text]
@@ -182,7 +182,7 @@ def test_a_run_within_another_one_is_a_failure_or_loses_and_changes_no_figure(na
     within = slower(within)
     rows = [row for each in (text, within) for table in read(each).tables for row in table.rows]
     lines, inner = text.splitlines(True), within.splitlines(True)
-    mixed = {"alternated": alternated(text, within)}
+    mixed = {"alternated": alternate_lines(text, within)}
     mixed |= {f"within {place}": "".join((*lines[:place], *inner, *lines[place:])) for place in range(1, len(lines))}
     mixed |= {
         f"turns {place}": "".join((*lines[:place], *inner[:place], *lines[place:], *inner[place:]))
@@ -197,7 +197,7 @@ def test_a_run_within_another_one_is_a_failure_or_loses_and_changes_no_figure(na
 @pytest.mark.parametrize("name", [name for name in PARTS if name != "iperf2-udp"])
 def test_two_such_runs_line_by_line_name_the_first_line_that_shows_it(name: str) -> None:
     text = (MADE / f"{name}.txt").read_text(encoding="utf-8")
-    parsed = read(alternated(text, slower(text)))
+    parsed = read(alternate_lines(text, slower(text)))
     assert parsed.tables == ()
     assert len([each for each in parsed.failures if LINES_OF_TWO in each.text]) == 1
     assert not read(text + slower(text)).failures
@@ -206,7 +206,7 @@ def test_two_such_runs_line_by_line_name_the_first_line_that_shows_it(name: str)
 def test_client_and_server_of_perftest_may_share_a_file() -> None:
     text = (MADE / "perftest-send_lat.txt").read_text(encoding="utf-8")
     server = text.replace("local address", "LOCAL").replace("remote address", "local address")
-    parsed = read(alternated(text, server.replace("LOCAL", "remote address")))
+    parsed = read(alternate_lines(text, server.replace("LOCAL", "remote address")))
     assert len(parsed.tables) == 2
     assert parsed.tables[0].rows == parsed.tables[1].rows
 
@@ -223,7 +223,7 @@ def two_of_perftest() -> dict[str, tuple[str, int]]:
     """Return mixtures of two runs of perftest over two devices without addresses, each with the line that shows it."""
     one, other = (perftest(*each).splitlines(True) for each in (("mlx5_0", 100.0), ("mlx5_1", 50.0)))
     return {
-        "line by line": (alternated("".join(one), "".join(other)), 4),
+        "line by line": (alternate_lines("".join(one), "".join(other)), 4),
         "two heads, then two headings": ("".join((*one[:4], *other[:4], *one[4:8], *other[4:8])), 6),
         "one within the other": ("".join((*one[:8], *other, *one[8:])), 8 + len(other) + 1),
         "rows of both below the second heading": ("".join((*one[:8], *other[:8], *one[8:12], *other[8:])), 21),
@@ -249,7 +249,7 @@ def test_runs_of_perftest_over_two_devices_one_after_the_other_are_two_tables() 
     assert not parsed.failures
 
 
-def torn(one: str, other: str, size: int, at: int, shift: int = 0) -> str:
+def tear_row(one: str, other: str, size: int, at: int, shift: int = 0) -> str:
     """Return the first output, whose row of this size ends from a place on as the other's row of it does."""
     begins = f"\n{size:<10}" if one.startswith("# OSU") else f"\n{size:13d}"
     start, theirs = one.index(begins) + 1, other.index(begins) + 1
@@ -267,8 +267,16 @@ def osu_mbw_mr(rate: float = 100.0) -> str:
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        (torn(osu_bw(), osu_bw(3000.0), 1024, 20, 2), 9, "whose figures are not at the place of those of the other"),
-        (torn(osu_bw(), osu_bw(3000.0), 1024, 20, -2), 9, "whose figures are not at the place of those of the other"),
+        (
+            tear_row(osu_bw(), osu_bw(3000.0), 1024, 20, 2),
+            9,
+            "whose figures are not at the place of those of the other",
+        ),
+        (
+            tear_row(osu_bw(), osu_bw(3000.0), 1024, 20, -2),
+            9,
+            "whose figures are not at the place of those of the other",
+        ),
     ],
 )
 def test_a_row_with_a_part_of_another_run_is_named_and_no_figure_is_given(text: str, line: int, what: str) -> None:

@@ -19,16 +19,16 @@ from railyard.results.report.output_text import parsed_text
 from tests.parsers.samples import MADE
 
 
-def made(name: str) -> str:
+def made_text(name: str) -> str:
     return (MADE / f"nccl-{name}.txt").read_text(encoding="utf-8")
 
 
-ALL_REDUCE = made("2.13-all_reduce")
-TWO = made("2.17-alltoall-and-sendrecv")
+ALL_REDUCE = made_text("2.13-all_reduce")
+TWO = made_text("2.17-alltoall-and-sendrecv")
 
 
 def table_of(name: str) -> Table:
-    (table,) = nccl.parse(made(name)).tables
+    (table,) = nccl.parse(made_text(name)).tables
     return table
 
 
@@ -59,7 +59,7 @@ def sentences(text: str) -> list[str]:
 def test_each_generation_is_read(
     name: str, benchmark: str, version: str | None, ranks: int, rows: int, last: tuple[float, float]
 ) -> None:
-    parsed = nccl.parse(made(name))
+    parsed = nccl.parse(made_text(name))
     (table,) = parsed.tables
     assert (table.benchmark, table.version, table.context["ranks"], len(table.rows)) == (
         *(benchmark, version, ranks, rows),
@@ -72,7 +72,7 @@ def test_each_generation_is_read(
 
 def test_a_rank_whose_gpu_has_no_name_is_a_rank() -> None:
     """ROCm without its file of names (amdgpu.ids) prints none."""
-    text = made("rccl-2022")
+    text = made_text("rccl-2022")
     name = table_of("rccl-2022").context["gpu"]
     assert isinstance(name, str) and name and name in text
     (table,) = nccl.parse(text.replace(f" {name}", "")).tables
@@ -135,13 +135,13 @@ def test_one_half_alone_is_the_in_place_one() -> None:
 
 
 def test_a_line_of_another_program_above_the_heading_leaves_the_half_what_it_is() -> None:
-    text = made("rccl-2024-in-place")
+    text = made_text("rccl-2024-in-place")
     noisy = text.replace("#       size", "real 5.93\n#       size")
     assert nccl.parse(noisy).tables[0].columns == table_of("rccl-2024-in-place").columns
 
 
 def test_rccl_tests_may_print_the_gpus_own_time_and_the_algorithm_of_each_row() -> None:
-    lines = made("rccl-2024-in-place").splitlines()
+    lines = made_text("rccl-2024-in-place").splitlines()
     changed = []
     for line in lines:
         words = line.split()
@@ -166,7 +166,7 @@ def test_times_of_iterations_and_a_timestamp_stand_beside_the_figures() -> None:
 
 
 def test_lines_of_the_log_inside_rows_change_no_value_and_are_read_too() -> None:
-    parsed = nccl.parse(made("mixed-with-its-log"))
+    parsed = nccl.parse(made_text("mixed-with-its-log"))
     (table,) = parsed.tables
     assert table.rows == table_of("2.13-all_reduce").rows
     assert table.complete
@@ -225,7 +225,7 @@ def test_prefixes_of_launchers_and_pods_change_nothing(change: Callable[[str], s
     assert parsed.failures == ()
 
 
-def unnamed(text: str) -> str:
+def unnamed_rows(text: str) -> str:
     """Return rows that all_gather and alltoall of 2.13 print alike if nothing is checked."""
     lines = []
     for line in text.splitlines():
@@ -240,7 +240,7 @@ def unnamed(text: str) -> str:
 
 
 def test_a_program_that_nothing_tells_is_named_by_the_command_line_or_by_none() -> None:
-    text = unnamed(ALL_REDUCE)
+    text = unnamed_rows(ALL_REDUCE)
     (table,) = nccl.parse(text).tables
     assert (table.benchmark, table.context["one_of"]) == (None, "all_gather_perf, alltoall_perf")
     (told,) = nccl.parse(f"+ mpirun -np 4 ./build/alltoall_perf -b 1M\n{text}").tables
@@ -511,7 +511,7 @@ def test_a_program_that_failed_leaves_the_next_ones_table_whole() -> None:
 
 
 def test_json_that_is_cut_or_holds_no_number_is_a_failure() -> None:
-    text = made("json")
+    text = made_text("json")
     cut = nccl.parse(text[: len(text) // 2])
     assert (cut.tables, cut.failures) == (
         (),
@@ -522,7 +522,7 @@ def test_json_that_is_cut_or_holds_no_number_is_a_failure() -> None:
 
 
 def test_json_names_its_wrong_elements_and_counts_the_ranks_that_it_does_not_list() -> None:
-    form = json.loads(made("json"))
+    form = json.loads(made_text("json"))
     form["results"][1]["out_of_place"]["nwrong"] = 3.0
     form["out_of_bounds"] = {"count": 3, "okay": "false"}
     parsed = nccl.parse(json.dumps(form))
@@ -536,12 +536,12 @@ def test_json_names_its_wrong_elements_and_counts_the_ranks_that_it_does_not_lis
 
 @pytest.mark.parametrize("root", ["--1", "٣", "none", "", "1.5"])
 def test_a_root_that_is_no_number_is_left_out(root: str) -> None:
-    (table,) = nccl.parse(made("json").replace('"    -1"', f'"{root}"')).tables
+    (table,) = nccl.parse(made_text("json").replace('"    -1"', f'"{root}"')).tables
     assert "root" not in table.context
 
 
 def test_no_variable_of_the_environment_is_kept() -> None:
-    text = made("json").replace("LANG=C", "SECRET_TOKEN=abc")
+    text = made_text("json").replace("LANG=C", "SECRET_TOKEN=abc")
     assert "SECRET_TOKEN" not in json.dumps(to_json(nccl.parse(text)))
 
 
@@ -552,7 +552,7 @@ A, B = Speaker("gpu-00", 4100, 0), Speaker("gpu-01", 4200, 0)
 
 @pytest.fixture(scope="module")
 def log() -> Log:
-    parsed = nccl.parse(made("log-alone"))
+    parsed = nccl.parse(made_text("log-alone"))
     assert (parsed.tables, parsed.failures) == ((), ())
     assert parsed.nccl is not None
     assert parsed.nccl.log is not None
@@ -658,7 +658,7 @@ def test_a_warning_of_nccl_that_something_failed_is_a_failure_too() -> None:
 
 def test_the_log_in_the_output_of_another_benchmark_is_read_beside_its_tables() -> None:
     osu = "# OSU MPI Bandwidth Test v5.8\n# Size      Bandwidth (MB/s)\n1                       1.50\n"
-    parsed = detect.parse(made("log-alone") + osu)
+    parsed = detect.parse(made_text("log-alone") + osu)
     assert [table.tool for table in parsed.tables] == ["osu"]
     assert parsed.nccl is not None
     assert parsed.nccl.log is not None
@@ -666,7 +666,7 @@ def test_the_log_in_the_output_of_another_benchmark_is_read_beside_its_tables() 
 
 
 def test_parse_prints_the_jobs_and_what_the_log_says() -> None:
-    text = parsed_text(nccl.parse(made("log-alone")))
+    text = parsed_text(nccl.parse(made_text("log-alone")))
     assert "  network: IB (1 time), Socket (1 time)\n" in text
     assert "  fallback, line 8: NET/IB : No device found. (1 time)\n" in text
     assert "  line 25: sendrecv_perf, 4 ranks on gpu-00 and gpu-01\n" in parsed_text(nccl.parse(TWO))

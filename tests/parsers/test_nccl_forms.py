@@ -16,15 +16,15 @@ from tests.made.nccl_early import early
 from tests.parsers.samples import MADE
 
 
-def made(name: str) -> str:
+def made_text(name: str) -> str:
     return (MADE / f"nccl-{name}.txt").read_text(encoding="utf-8")
 
 
-ALL_REDUCE = made("2.13-all_reduce")
-MIXED = made("mixed-with-its-log")
+ALL_REDUCE = made_text("2.13-all_reduce")
+MIXED = made_text("mixed-with-its-log")
 
 
-def shown(parsed: ParsedOutput) -> list[object]:
+def table_contents(parsed: ParsedOutput) -> list[object]:
     return [(table.rows, table.benchmark, table.complete, dict(table.context)) for table in parsed.tables]
 
 
@@ -74,8 +74,8 @@ PREFIXES = {
 @pytest.mark.parametrize("prefix", PREFIXES.values(), ids=PREFIXES)
 @pytest.mark.parametrize("name", ["2.13-all_reduce", "mixed-with-its-log", "2.0-alltoall", "rccl-2024-in-place"])
 def test_what_is_before_each_line_changes_nothing(prefix: str, name: str) -> None:
-    parsed, whole = nccl.parse(each_line(prefix)(made(name))), nccl.parse(made(name))
-    assert shown(parsed) == shown(whole)
+    parsed, whole = nccl.parse(each_line(prefix)(made_text(name))), nccl.parse(made_text(name))
+    assert table_contents(parsed) == table_contents(whole)
     assert parsed.failures == whole.failures
 
 
@@ -93,7 +93,7 @@ def test_what_is_before_each_line_changes_nothing(prefix: str, name: str) -> Non
 def test_what_copies_do_to_lines_changes_nothing(change: Callable[[str], str]) -> None:
     for text in (ALL_REDUCE, MIXED):
         parsed = nccl.parse(change(text))
-        assert shown(parsed) == shown(nccl.parse(text))
+        assert table_contents(parsed) == table_contents(nccl.parse(text))
         assert parsed.failures == ()
 
 
@@ -109,7 +109,7 @@ def test_a_learned_prefix_still_tells_two_jobs_apart() -> None:
 @pytest.mark.parametrize("form", ["{:6d}\t", "{}:", "log.txt:{}:", "main.cu:{}, "], ids=["cat", "grep", "file", "code"])
 def test_numbers_of_lines_name_nobody(form: str) -> None:
     text = "".join(f"{form.format(number)}{line}\n" for number, line in enumerate(MIXED.splitlines(), 1))
-    assert shown(nccl.parse(text)) == shown(nccl.parse(MIXED))
+    assert table_contents(nccl.parse(text)) == table_contents(nccl.parse(MIXED))
 
 
 def test_a_number_alone_is_no_prefix() -> None:
@@ -134,14 +134,14 @@ PIECES = re.compile(r"^(?P<lead>.{52})(?P<first>.{32})(?P<second>.{32})$")
 
 @pytest.mark.parametrize("indent", ["", "    ", "> "])
 def test_a_row_is_read_whatever_another_process_prints_between_its_pieces(indent: str) -> None:
-    whole = shown(nccl.parse(ALL_REDUCE))
+    whole = table_contents(nccl.parse(ALL_REDUCE))
     for one, two, end in itertools.product(BETWEEN.values(), BETWEEN.values(), ("\n", LOG)):
         lines = []
         for line in ALL_REDUCE.splitlines():
             row = PIECES.match(line) if line.strip()[:1].isdigit() else None
             lines.append(f"{row['lead']}{one}{row['first']}{two}{row['second']}{end}" if row else f"{line}\n")
         text = "".join(f"{indent}{line}" for line in "".join(lines).splitlines(keepends=True))
-        assert shown(nccl.parse(text)) == whole, (one, two, end)
+        assert table_contents(nccl.parse(text)) == whole, (one, two, end)
 
 
 def only_first_halves(text: str) -> str:
@@ -177,12 +177,12 @@ def test_half_rows_with_the_mean_of_both_halves_have_lost_one() -> None:
 # A run that a script repeats
 
 
-def later(text: str, by: int) -> str:
+def shift_pids(text: str, by: int) -> str:
     return re.sub(r"Pid +(\d+)", lambda found: f"Pid {int(found[1]) + by:6d}", text)
 
 
 def test_a_run_that_is_repeated_on_the_same_gpus_stands_for_itself() -> None:
-    parsed = nccl.parse(ALL_REDUCE + "NCCL_PROTO=Simple\n" + later(ALL_REDUCE, 400) + later(ALL_REDUCE, 900))
+    parsed = nccl.parse(ALL_REDUCE + "NCCL_PROTO=Simple\n" + shift_pids(ALL_REDUCE, 400) + shift_pids(ALL_REDUCE, 900))
     assert parsed.failures == ()
     assert [table.complete for table in parsed.tables] == [True, True, True]
     assert parsed.nccl is not None
@@ -191,13 +191,13 @@ def test_a_run_that_is_repeated_on_the_same_gpus_stands_for_itself() -> None:
 
 @pytest.mark.parametrize("by", [0, 1, 7])
 def test_jobs_that_started_at_once_on_the_same_gpus_are_separate(by: int) -> None:
-    parsed = nccl.parse(ALL_REDUCE + later(ALL_REDUCE, by))
+    parsed = nccl.parse(ALL_REDUCE + shift_pids(ALL_REDUCE, by))
     assert "two separate jobs of all_reduce_perf in one file" in parsed.failures[0].text
     assert not any(table.complete for table in parsed.tables)
 
 
 def test_jobs_behind_two_prefixes_are_separate_on_the_same_gpus_too() -> None:
-    text = each_line("0: ")(ALL_REDUCE) + each_line("1: ")(later(ALL_REDUCE, 400))
+    text = each_line("0: ")(ALL_REDUCE) + each_line("1: ")(shift_pids(ALL_REDUCE, 400))
     assert "two separate jobs of all_reduce_perf in one file" in nccl.parse(text).failures[0].text
 
 
@@ -240,7 +240,7 @@ def test_early_sendrecv_of_rccl_tests_counts_all_pairs() -> None:
 )
 def test_without_the_list_of_ranks_the_count_tells_the_program(name: str, program: str) -> None:
     """An all_reduce counts all elements, a reduce_scatter those of one rank; the ratio of bandwidths says nothing."""
-    text = "".join(line for line in made(name).splitlines(keepends=True) if " Pid " not in line)
+    text = "".join(line for line in made_text(name).splitlines(keepends=True) if " Pid " not in line)
     (table,) = nccl.parse(text).tables
     assert (table.benchmark, table.context.get("one_of")) == (program, None)
 

@@ -31,7 +31,7 @@ def requests(rate: str = "20000.00", sizes: tuple[int, int] = (64, 64), more: st
     )
 
 
-def only(parsed: ParsedOutput) -> dict[str, object]:
+def single_row(parsed: ParsedOutput) -> dict[str, object]:
     (table,) = parsed.tables
     assert table.complete
     return {"benchmark": table.benchmark, **dict(zip(table.columns, table.rows[0], strict=True))}
@@ -47,7 +47,7 @@ def verdict(text: str, link: str = "eth-10") -> Judgement:
     [("10^6bits/sec", 1 / 8), ("10^9bits/s", 125), ("10^3bits/sec", 1 / 8000), ("MBytes/sec", 1.048576)],
 )
 def test_the_heading_names_the_unit(unit: str, factor: float) -> None:
-    assert only(parse(stream("9388.40", unit)))["bandwidth"] == pytest.approx(9388.40 * factor)
+    assert single_row(parse(stream("9388.40", unit)))["bandwidth"] == pytest.approx(9388.40 * factor)
 
 
 @pytest.mark.parametrize("unit", ["10^6foot/sec", "GB/sec", "10^6bits"])
@@ -63,25 +63,25 @@ def test_a_throughput_without_both_decimals_is_cut(cut: str) -> None:
 
 
 def test_the_other_direction_is_a_test_of_its_own() -> None:
-    assert only(parse(stream("9388.40", test="TCP MAERTS")))["benchmark"] == "tcp_maerts"
+    assert single_row(parse(stream("9388.40", test="TCP MAERTS")))["benchmark"] == "tcp_maerts"
 
 
 def test_shares_of_the_processors_are_no_throughput() -> None:
     text = stream("9388.40   4.12   5.20   1.127   1.330", "10^6bits/s  % S      % S      us/KB   us/KB")
-    assert only(parse(text))["bandwidth"] == pytest.approx(1173.55)
+    assert single_row(parse(text))["bandwidth"] == pytest.approx(1173.55)
     assert parse(text.replace("1.127   1.330", "1.127")).tables == ()
 
 
 def test_datagrams_count_where_they_arrived() -> None:
     text = (MADE / "netperf-udp_stream-cpu.txt").read_text(encoding="utf-8")
-    found = only(parse(text))
+    found = single_row(parse(text))
     assert (found["sent"], found["bandwidth"]) == (pytest.approx(1194.24), pytest.approx(1120.345))
     (sent,) = parse(text[: text.rindex("212992")]).tables
     assert (sent.columns, sent.complete) == (("sent",), False)
 
 
 def test_half_a_transaction_is_the_latency() -> None:
-    found = only(parse(requests()))
+    found = single_row(parse(requests()))
     assert (found["transactions"], found["size"], found["latency"]) == (20000.0, 64, 25.0)
 
 
@@ -91,7 +91,7 @@ def test_half_a_transaction_is_the_latency() -> None:
     ids=["burst", "sizes", "0"],
 )
 def test_transactions_that_overlap_or_differ_in_size_are_no_latency(text: str) -> None:
-    assert "latency" not in only(parse(text))
+    assert "latency" not in single_row(parse(text))
     assert verdict(text).state == "not-judged"
 
 
@@ -103,11 +103,11 @@ def test_a_burst_whose_title_was_broken_is_not_complete() -> None:
 
 def test_fields_of_omni_say_what_was_measured() -> None:
     text = (MADE / "netperf-omni-k.txt").read_text(encoding="utf-8")
-    assert only(parse(text)) == {"benchmark": "tcp_stream", "bandwidth": pytest.approx(9402.13 / 8)}
+    assert single_row(parse(text)) == {"benchmark": "tcp_stream", "bandwidth": pytest.approx(9402.13 / 8)}
     without = parse(text.replace("PROTOCOL=TCP\n", ""))
     assert without.tables == ()
     assert "expected THROUGHPUT and THROUGHPUT_UNITS with PROTOCOL and DIRECTION" in without.failures[0].text
-    assert only(parse(text.replace("=TCP", "=UDP")))["bandwidth"] == pytest.approx(9402.13 / 8)
+    assert single_row(parse(text.replace("=TCP", "=UDP")))["bandwidth"] == pytest.approx(9402.13 / 8)
 
 
 def test_two_runs_in_one_file_are_two_tables_and_mixed_ones_lose_a_figure() -> None:
@@ -150,7 +150,7 @@ def test_a_stream_of_short_calls_is_not_judged() -> None:
     assert "each call sent 256 B" in found.sentence
 
 
-def varied(throughput: str, more: str = " : +/-2.500% @ 99% conf. ", processor: str = "14.049") -> str:
+def varied_output(throughput: str, more: str = " : +/-2.500% @ 99% conf. ", processor: str = "14.049") -> str:
     head, _, rest = stream("9388.40").partition("\n")
     return (
         f"{head}{more}\n!!! WARNING\n!!! Desired confidence was not achieved within the specified iterations.\n"
@@ -167,18 +167,21 @@ def of_throughput(width: str) -> str:
 
 @pytest.mark.parametrize("more", [" : +/-2.500% @ 99% conf. ", " : +/-2.5% @ 99% conf.  on result only : demo"])
 def test_a_processor_whose_share_varied_says_nothing_of_the_throughput(more: str) -> None:
-    read = parse(varied(of_throughput("4.981"), more))
-    assert only(read)["bandwidth"] == pytest.approx(9388.40 / 8)
+    read = parse(varied_output(of_throughput("4.981"), more))
+    assert single_row(read)["bandwidth"] == pytest.approx(9388.40 / 8)
     assert (read.failures, ["only a processor's share" in remark.text for remark in read.remarks]) == ((), [True])
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (varied(of_throughput("5.001")), "the throughput varied more than asked for: "),
-        (varied(of_throughput("-1.8")), "the throughput varied more than asked for: "),  # 2.1: asked less reached
-        (varied(""), "!!! WARNING"),
-        (varied(of_throughput("0.100"), more=""), "the throughput varied"),  # nothing says what was asked for
+        (varied_output(of_throughput("5.001")), "the throughput varied more than asked for: "),
+        (
+            varied_output(of_throughput("-1.8")),
+            "the throughput varied more than asked for: ",
+        ),  # 2.1: asked less reached
+        (varied_output(""), "!!! WARNING"),
+        (varied_output(of_throughput("0.100"), more=""), "the throughput varied"),  # nothing says what was asked for
     ],
 )
 def test_a_throughput_that_varied_too_much_is_a_failure(text: str, expected: str) -> None:
@@ -191,7 +194,7 @@ def test_a_throughput_that_varied_too_much_is_a_failure(text: str, expected: str
 @pytest.mark.parametrize("name", sorted(path.name for path in MADE.glob("netperf-*.txt")))
 def test_a_number_below_a_whole_run_is_no_part_of_it(name: str, behind: str) -> None:
     text = (MADE / name).read_text(encoding="utf-8")
-    assert only(detect.parse(text + behind)) == only(parse(text))
+    assert single_row(detect.parse(text + behind)) == single_row(parse(text))
 
 
 @pytest.mark.parametrize(
@@ -227,7 +230,7 @@ CSV = "Throughput,Throughput Units,Elapsed Time (sec)\n9400.00,10^6bits/s,10.00\
     ],
 )
 def test_datagrams_of_omni_count_where_netserver_counted_them(text: str, expected: dict[str, float]) -> None:
-    found = only(parse(text))
+    found = single_row(parse(text))
     assert {name: value for name, value in found.items() if name != "benchmark"} == pytest.approx(expected)
 
 

@@ -20,7 +20,7 @@ from railyard.parsers import PARSERS, detect
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.output import ParseError
 from railyard.parsers.tool_signs import Form
-from tests.parsers.properties import ill_formed, invented, judged, values, wrongly_complete
+from tests.parsers.properties import ill_formed, invented_value, judged_values, values, wrongly_complete
 from tests.parsers.samples import MADE, samples
 
 try:
@@ -106,7 +106,7 @@ def test_every_tool_has_a_made_sample_and_every_sample_a_line_in_the_index() -> 
 def test_every_sample_is_its_tools_and_no_others(tool: str, text: str) -> None:
     found = detect.read_by_tool(text, EVERY_ONE)
     assert list(found) == [tool]
-    assert judged(detect.parse(text)) == judged(found[tool])
+    assert judged_values(detect.parse(text)) == judged_values(found[tool])
 
 
 @pytest.mark.parametrize("apart", [7, pytest.param(1, marks=pytest.mark.full)])
@@ -123,7 +123,7 @@ def test_an_output_cut_at_any_byte_gives_no_value_that_the_whole_lacks(tool: str
             part = EVERY[tool](text[:cut])
         except ParseError:
             continue
-        assert invented(part, known) is None, f"cut at {cut}"
+        assert invented_value(part, known) is None, f"cut at {cut}"
         assert wrongly_complete(part, whole, text[:cut]) is None, f"cut at {cut}"
 
 
@@ -131,10 +131,10 @@ def test_an_output_cut_at_any_byte_gives_no_value_that_the_whole_lacks(tool: str
 @pytest.mark.parametrize("noise", some(NOISE, 2), ids=lambda noise: noise[:20])
 def test_noise_between_lines_changes_no_value(tool: str, text: str, noise: str) -> None:
     lines = text.split("\n")
-    whole = judged(EVERY[tool](text))
+    whole = judged_values(EVERY[tool](text))
     for place in range(0, len(lines), max(3, len(lines) // 40)):
         noisy = "\n".join([*lines[:place], noise, *lines[place:]])
-        assert judged(EVERY[tool](noisy)) == whole, f"before line {place + 1}"
+        assert judged_values(EVERY[tool](noisy)) == whole, f"before line {place + 1}"
 
 
 def patterns() -> list[Any]:
@@ -143,12 +143,12 @@ def patterns() -> list[Any]:
     found: dict[str, re.Pattern[str]] = {}
     for module in map(importlib.import_module, names):
         for name, value in vars(module).items():
-            for place, one in enumerate(_held(value)):
+            for place, one in enumerate(_patterns_in(value)):
                 found.setdefault(f"{module.__name__.removeprefix('railyard.parsers.')}.{name}.{place}", one)
     return [pytest.param(one, id=name) for name, one in found.items()]
 
 
-def _held(value: Any) -> list[re.Pattern[str]]:
+def _patterns_in(value: Any) -> list[re.Pattern[str]]:
     """Return the patterns in a value: itself, or those inside tuples, lists and mappings."""
     if isinstance(value, Form):
         return [re.compile(value.pattern)]
@@ -156,7 +156,7 @@ def _held(value: Any) -> list[re.Pattern[str]]:
         return [value]
     if isinstance(value, Mapping):
         value = (*value.keys(), *value.values())
-    return [one for each in value for one in _held(each)] if isinstance(value, tuple | list) else []
+    return [one for each in value for one in _patterns_in(each)] if isinstance(value, tuple | list) else []
 
 
 def repeats(tree: Any, inside: bool, seen: list[str]) -> None:
@@ -187,7 +187,7 @@ def test_a_line_of_a_megabyte_changes_nothing_and_is_read_to_its_end(tool: str, 
     lines = text.split("\n")
     middle = len(lines) // 2
     long = "\n".join([*lines[:middle], line, *lines[middle:]])
-    assert judged(EVERY[tool](long)) == judged(EVERY[tool](text))
+    assert judged_values(EVERY[tool](long)) == judged_values(EVERY[tool](text))
 
 
 @pytest.mark.parametrize("length", [2**17, pytest.param(2**20, marks=pytest.mark.full)])
@@ -197,7 +197,9 @@ def test_one_character_without_end_and_a_word_change_nothing(tool: str, text: st
     lines = text.split("\n")
     middle = len(lines) // 2
     long = [f"{one * length}x" for one in " \t9a=-.#:|"]
-    assert judged(EVERY[tool]("\n".join([*lines[:middle], *long, *lines[middle:]]))) == judged(EVERY[tool](text))
+    assert judged_values(EVERY[tool]("\n".join([*lines[:middle], *long, *lines[middle:]]))) == judged_values(
+        EVERY[tool](text)
+    )
 
 
 @pytest.mark.parametrize(("tool", "text"), MADE_SAMPLES)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from railyard.benchmarks import metrics
-from railyard.benchmarks.moved_bytes import MovedBytes, moved_by
+from railyard.benchmarks.moved_bytes import MovedBytes, table_payload
 from railyard.parsers import fabtests, iperf3, netpipe, osu, perftest
 from railyard.parsers.output import ParsedOutput, ParseError, Remark
 from railyard.parsers.rail_parts import NEXT_LAUNCH, parse
@@ -16,12 +16,12 @@ def of_rails(*texts: str) -> str:
     return "".join(f"# railyard: rail hsn{number}\n{text}" for number, text in enumerate(texts))
 
 
-def made(key: str, times_us: tuple[float, ...], sizes: tuple[int, ...] = (1, 1 << 20)) -> str:
+def made_output(key: str, times_us: tuple[float, ...], sizes: tuple[int, ...] = (1, 1 << 20)) -> str:
     return text_of(OutputPlan(key, sizes, times_us, "made for this test"))
 
 
-STREAM = made("perftest/ib_write_bw", (1.0, 100.0))
-SLOW = made("perftest/ib_write_bw", (2.0, 400.0))
+STREAM = made_output("perftest/ib_write_bw", (1.0, 100.0))
+SLOW = made_output("perftest/ib_write_bw", (2.0, 400.0))
 
 
 def test_a_text_without_rails_is_the_tools_own() -> None:
@@ -48,7 +48,7 @@ def test_in_turn_the_worst_counts() -> None:
     (other,) = perftest.parse(SLOW).tables
     (both,) = parse(of_rails(STREAM, SLOW), perftest.parse, worst=True).tables
     assert both.column("bandwidth") == other.column("bandwidth")
-    quick, slow = made("perftest/ib_write_lat", (1.0, 100.0)), made("perftest/ib_write_lat", (1.5, 90.0))
+    quick, slow = made_output("perftest/ib_write_lat", (1.0, 100.0)), made_output("perftest/ib_write_lat", (1.5, 90.0))
     (both,) = parse(of_rails(quick, slow), perftest.parse, worst=True).tables
     assert metrics.curves(both, "perftest/ib_write_lat")[0].values == (1.5, 100.0)
 
@@ -56,10 +56,10 @@ def test_in_turn_the_worst_counts() -> None:
 def test_the_bytes_of_all_rails_are_counted() -> None:
     """A synthetic output has one repetition per size: 1 B and 1 MiB over each of two rails, in one direction."""
     (both,) = parse(of_rails(STREAM, SLOW), perftest.parse).tables
-    assert moved_by(both, "perftest/ib_write_bw") == (MovedBytes(2 * ((1 << 20) + 1), 0), None)
-    ping = made("netpipe/pingpong", (10.0, 100.0))
+    assert table_payload(both, "perftest/ib_write_bw") == (MovedBytes(2 * ((1 << 20) + 1), 0), None)
+    ping = made_output("netpipe/pingpong", (10.0, 100.0))
     (both,) = parse(of_rails(ping, ping), netpipe.parse).tables
-    assert moved_by(both, "netpipe/pingpong") == (
+    assert table_payload(both, "netpipe/pingpong") == (
         MovedBytes(6 * ((1 << 20) + 1), 6 * ((1 << 20) + 1)),
         MovedBytes(6 * ((1 << 20) + 1) + 200, 6 * ((1 << 20) + 1) + 200),
     )
@@ -67,21 +67,21 @@ def test_the_bytes_of_all_rails_are_counted() -> None:
 
 def test_what_iperf3_counted_itself_is_summed() -> None:
     # 47 and 40 MB/s for ten seconds
-    texts = [made("iperf3/iperf3", (1000.0 / rate,), (1000,)) for rate in (47.0, 40.0)]
+    texts = [made_output("iperf3/iperf3", (1000.0 / rate,), (1000,)) for rate in (47.0, 40.0)]
     (both,) = parse(of_rails(*texts), iperf3.parse).tables
     assert metrics.curves(both, "iperf3/iperf3")[0].values[0] == pytest.approx(87.0)
-    assert moved_by(both, "iperf3/iperf3") == (MovedBytes(870000000, 0), MovedBytes(870000000, 0))
+    assert table_payload(both, "iperf3/iperf3") == (MovedBytes(870000000, 0), MovedBytes(870000000, 0))
 
 
 def test_streams_in_four_are_another_benchmark_than_one() -> None:
-    (four,) = iperf3.parse(made("iperf3/iperf3/4-streams", (10.0,), (1000,))).tables
+    (four,) = iperf3.parse(made_output("iperf3/iperf3/4-streams", (10.0,), (1000,))).tables
     assert metrics.key_of(four) == "iperf3/iperf3/4-streams"
     with pytest.raises(ValueError, match=r"^iperf3/iperf3: the table is of iperf3/iperf3/4-streams$"):
         metrics.curves(four, "iperf3/iperf3")
 
 
 def test_rails_of_unlike_sizes_are_no_whole_table() -> None:
-    (both,) = parse(of_rails(STREAM, made("perftest/ib_write_bw", (1.0,), (2,))), perftest.parse).tables
+    (both,) = parse(of_rails(STREAM, made_output("perftest/ib_write_bw", (1.0,), (2,))), perftest.parse).tables
     assert (both.rows, both.complete) == ((), False)
 
 
@@ -127,7 +127,7 @@ def test_our_own_runs_over_two_rails_read_as_their_sum(
     (both,) = parse(recording(name), read).tables
     assert (both.complete, both.context["rails"], metrics.key_of(both)) == (True, 2, key)
     assert 94.0 < metrics.curves(both, key)[0].value_at(size) < 98.4
-    moved = moved_by(both, key)
+    moved = table_payload(both, key)
     assert moved is not None
     assert moved[0].tx > 100_000_000
 
@@ -139,8 +139,8 @@ def test_more_rails_than_any_node_has_are_refused_and_not_read_one_by_one() -> N
         parse("# railyard: rail hsn0\n" * 100_000, perftest.parse)
 
 
-SMALL = made("osu/osu_bw", (1.0, 2.0), (1, 2))
-LARGE = made("osu/osu_bw", (3.0, 4.0), (4, 8))
+SMALL = made_output("osu/osu_bw", (1.0, 2.0), (1, 2))
+LARGE = made_output("osu/osu_bw", (3.0, 4.0), (4, 8))
 
 
 def of_launches(*texts: str) -> str:
@@ -166,7 +166,7 @@ def test_an_output_of_one_launch_is_read_as_before() -> None:
         (SMALL, SMALL, "the launches of one run measured the same sizes: found 1 B after 2 B, expected larger ones"),
         (LARGE, SMALL, "the launches of one run measured the same sizes: found 1 B after 8 B, expected larger ones"),
         (
-            SMALL, made("osu/osu_bibw", (3.0, 4.0), (4, 8)),
+            SMALL, made_output("osu/osu_bibw", (3.0, 4.0), (4, 8)),
             "the launches of one run differ in their benchmark: found osu_bibw, expected osu_bw",
         ),
         (

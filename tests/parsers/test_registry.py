@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from railyard.parsers.output import ParsedOutput, ParseError
-from railyard.parsers.tool_signs import held_back
+from railyard.parsers.tool_signs import without_collector
 
 
 @pytest.fixture(autouse=True)
@@ -24,17 +24,17 @@ def read(text: str) -> ParsedOutput:
 
 
 def test_the_collector_is_off_while_a_text_is_read_and_on_after() -> None:
-    assert held_back(read)("text") == ParsedOutput()
+    assert without_collector(read)("text") == ParsedOutput()
     assert gc.isenabled()
 
 
 def test_the_collector_is_on_after_a_refusal() -> None:
     with pytest.raises(ParseError):
-        held_back(read)("")
+        without_collector(read)("")
     assert gc.isenabled()
 
 
 def test_a_collector_that_was_off_stays_off() -> None:
     gc.disable()
-    held_back(held_back(read))("text")
+    without_collector(without_collector(read))("text")
     assert not gc.isenabled()

@@ -22,7 +22,7 @@ CELLS = (
 )
 
 
-def _with(text: str, cell: str, found: str) -> tuple[str, int]:
+def _replace_figure(text: str, cell: str, found: str) -> tuple[str, int]:
     """Return a text with something else in place of a figure, and the figure's line."""
     assert text.count(cell) == 1
     rest = cell.partition("\n")[1:]
@@ -33,7 +33,7 @@ def _with(text: str, cell: str, found: str) -> tuple[str, int]:
 @pytest.mark.parametrize("found", ["", "********", "nan", "-inf", "1,234.5", "12,5"])
 def test_the_line_of_a_figure_that_cannot_be_read_fails(name: str, cell: str, found: str) -> None:
     whole = (MADE / name).read_text(encoding="utf-8")
-    text, line = _with(whole, cell, found)
+    text, line = _replace_figure(whole, cell, found)
     known = {failure.line for failure in with_wrong_lines(detect.parse(whole), whole).failures}
     parsed = with_wrong_lines(detect.parse(text), text)
     assert [failure.line for failure in parsed.failures if failure.line not in known] == [line]

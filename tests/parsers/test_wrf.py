@@ -14,7 +14,7 @@ def step(time: str, domain: int = 1, minute: int = 1) -> str:
     return f"Timing for main: time 2026-01-02_00:{minute:02}:00 on domain {domain:3}:{time:>11} elapsed seconds\n"
 
 
-def written(time: str, file: str = "wrfout_d01_2026-01-02_00:00:00", domain: int = 1) -> str:
+def writing_line(time: str, file: str = "wrfout_d01_2026-01-02_00:00:00", domain: int = 1) -> str:
     return f"Timing for Writing {file} for domain {domain:8}:{time:>11} elapsed seconds\n"
 
 
@@ -23,7 +23,7 @@ HEAD = (
     "--- NOTE: grid_fdda is 0 for domain      1\nWRF V4.5.1 MODEL\n"
     "Timing for processing lateral boundary for domain        1:    0.16000 elapsed seconds\n"
 )
-RUN = HEAD + written("1.25000") + step("2.50000") + step("0.50000", minute=2) + SUCCESS
+RUN = HEAD + writing_line("1.25000") + step("2.50000") + step("0.50000", minute=2) + SUCCESS
 
 
 def test_a_run_is_one_table_a_domain_and_kind() -> None:
@@ -78,7 +78,7 @@ def test_every_form_of_a_step_is_a_row(line: str) -> None:
     ],
 )
 def test_writing_is_of_wrfout_and_restart_files(file: str, rows: int) -> None:
-    tables = parse(written("3.50000", file) + step("0.50000") + SUCCESS).tables
+    tables = parse(writing_line("3.50000", file) + step("0.50000") + SUCCESS).tables
     assert [table.rows for table in tables if table.context["kind"] == "writing"] == [((3.5,),)] * rows
 
 
@@ -224,17 +224,22 @@ def test_steps_of_the_corpus_are_read_to_the_last(corpus: Path) -> None:
 def test_a_step_that_wrote_a_file_is_named() -> None:
     """Written before a step: in its time. Written by a nest: in its own step's time and in the outer one's."""
     text = (
-        *(step("9.00000", 2), step("9.10000"), written("1.00000", "auxhist2_d01_2026-01-02_00:00:00")),
-        *(step("0.10000", 2, minute=2), step("1.50000", minute=2), written("0.70000", domain=2)),
+        *(step("9.00000", 2), step("9.10000"), writing_line("1.00000", "auxhist2_d01_2026-01-02_00:00:00")),
+        *(step("0.10000", 2, minute=2), step("1.50000", minute=2), writing_line("0.70000", domain=2)),
         *(step("0.80000", 2, minute=3), step("1.40000", minute=3), step("0.10000", 2, minute=4)),
-        *(step("0.60000", minute=4), written("2.00000"), SUCCESS),
+        *(step("0.60000", minute=4), writing_line("2.00000"), SUCCESS),
     )
     tables = [each for each in parse("".join(text)).tables if each.context["kind"] == "main"]
     assert {each.context["domain"]: each.context.get("other_work") for each in tables} == {2: "3", 1: "2 3"}
 
 
 def test_a_step_in_both_logs_of_a_rank_is_named_twice() -> None:
-    text = 2 * step("9.00000") + 2 * written("1.00000") + 2 * step("1.50000", minute=2) + 2 * step("0.50000", minute=3)
+    text = (
+        2 * step("9.00000")
+        + 2 * writing_line("1.00000")
+        + 2 * step("1.50000", minute=2)
+        + 2 * step("0.50000", minute=3)
+    )
     main = next(each for each in parse(text + SUCCESS).tables if each.context["kind"] == "main")
     assert (main.context["other_work"], main.context["step_s"], len(main.rows)) == ("3 4", 60.0, 6)
 
@@ -273,7 +278,7 @@ HEADING = "     Field   Ndifs    Dims       RMS (1)            RMS (2)     DIGIT
 REFERENCE = "wrfout_d01_2026-01-02_00:02:00.orig"
 
 
-def compared(*lines: str, ended: bool = True) -> str:
+def comparison_output(*lines: str, ended: bool = True) -> str:
     """Return what the job prints of a comparison, before the log of the first rank."""
     said = "".join(f"{line}\n" for line in lines)
     begun = f"railyard: compare wrfout_d01_2026-01-02_00:02:00 with {REFERENCE}\n Just plot  F\n Diffing A B\n"
@@ -285,7 +290,7 @@ def field(name: str, rmse: str) -> str:
 
 
 def test_fields_that_differ_from_a_reference_are_with_the_steps_of_the_outer_domain() -> None:
-    text = compared(
+    text = comparison_output(
         " Next Time 2026-01-02_00:02:00", HEADING.rstrip("\n"), field("U", "0.5675E-02"), field("P_HYD", "0.1578E+00")
     )
     parsed = parse(text + RUN)
@@ -295,7 +300,7 @@ def test_fields_that_differ_from_a_reference_are_with_the_steps_of_the_outer_dom
 
 
 def test_fields_that_are_the_same_in_all_bits_are_said_too() -> None:
-    parsed = parse(compared(" Next Time 2026-01-02_00:02:00", HEADING.rstrip("\n")) + RUN)
+    parsed = parse(comparison_output(" Next Time 2026-01-02_00:02:00", HEADING.rstrip("\n")) + RUN)
     assert [table.context.get("differences") for table in parsed.tables] == [None, ""]
     assert parsed.failures == ()
 
@@ -315,20 +320,20 @@ def test_fields_that_are_the_same_in_all_bits_are_said_too() -> None:
     ],
 )
 def test_what_was_not_compared_fails(lines: tuple[str, ...], failure: tuple[int, str] | None) -> None:
-    failures = parse(compared(*(line.rstrip("\n") for line in lines)) + RUN).failures
+    failures = parse(comparison_output(*(line.rstrip("\n") for line in lines)) + RUN).failures
     expected = failure or (4, f"diffwrf: {lines[0].strip()}")
     assert (failures[0].line, failures[0].text) == expected
 
 
 def test_a_comparison_that_was_ended_fails_and_the_log_behind_it_is_read() -> None:
-    parsed = parse(compared(HEADING.rstrip("\n"), field("U", "0.5675E-02"), ended=False) + RUN)
+    parsed = parse(comparison_output(HEADING.rstrip("\n"), field("U", "0.5675E-02"), ended=False) + RUN)
     assert [(one.line, one.text) for one in parsed.failures] == [(1, f"the comparison with {REFERENCE} did not end")]
     assert [table.context["kind"] for table in parsed.tables] == ["writing", "main"]
     assert "differences" not in parsed.tables[1].context
 
 
 def test_without_diffwrf_no_field_is_compared_and_that_is_said() -> None:
-    head, _, _ = compared().partition("\n")
+    head, _, _ = comparison_output().partition("\n")
     parsed = parse(f"{head}\nrailyard: found no /sw/wrf/external/io_netcdf/diffwrf\nrailyard: compared\n{RUN}")
     assert parsed.failures == () and "differences" not in parsed.tables[1].context
     assert [one.text for one in parsed.remarks] == [

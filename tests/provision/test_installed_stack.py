@@ -14,12 +14,12 @@ from railyard.provision.spack.request import request_of
 from railyard.site.site import Site
 from railyard.site.systems.load import load_system
 from tests.made import spack_site
-from tests.made.judged import launch_of
+from tests.made.judged_run import launch_of
 from tests.made.spack_site import MadeSite
 
 
 @pytest.fixture
-def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MadeSite:
+def made_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MadeSite:
     site = spack_site.make(tmp_path)
     monkeypatch.setenv("PATH", f"{site.bin}:{os.environ['PATH']}")
     return site
@@ -57,41 +57,46 @@ def test_a_folder_is_no_tool_of_one_program(tmp_path: Path) -> None:
     assert str(error.value) == f"{tmp_path}: found a folder, expected the executable of imb: name that"
 
 
-def test_what_spack_is_to_build_and_has_not(made: MadeSite) -> None:
+def test_what_spack_is_to_build_and_has_not(made_site: MadeSite) -> None:
     with pytest.raises(SetupError) as error:
-        find_stack(site_of(made), "openmpi")
+        find_stack(site_of(made_site), "openmpi")
     assert str(error.value) == (
         "openmpi on made: found no build of its benchmarks, expected the one of its sources; type: railyard spack "
         "install --system made --stack openmpi"
     )
 
 
-def test_what_spack_has_built(made: MadeSite) -> None:
-    site = site_of(made)
+def test_what_spack_has_built(made_site: MadeSite) -> None:
+    site = site_of(made_site)
     built = ensure(request_of(site, "openmpi"), lambda line: None)
     found = find_stack(site, "openmpi")
-    assert (found.launcher, found.built) == (f"{made.home}/mpi/openmpi/bin/mpirun", built)
+    assert (found.launcher, found.built) == (f"{made_site.home}/mpi/openmpi/bin/mpirun", built)
     assert found.executable("osu", "osu_bw") == f"{found.tools['osu']}/pt2pt/osu_bw"
     with pytest.raises(SetupError) as error:
         found.executable("osu", "osu_bww")
     assert str(error.value) == (f"{found.tools['osu']}: found no osu_bww below it, expected one executable of osu")
 
 
-def test_a_run_is_told_by_plain_variables(made: MadeSite) -> None:
-    site = site_of(made)
+def test_a_run_is_told_by_plain_variables(made_site: MadeSite) -> None:
+    site = site_of(made_site)
     ensure(request_of(site, "openmpi"), lambda line: None)
-    (made.bin / "spack").unlink()
+    (made_site.bin / "spack").unlink()
     launch = launch_of(site, "openmpi", ("lo",), nodes=("n1", "n2"))
-    assert (launch.prefix, launch.env["PATH"]) == (f"{made.home}/mpi/openmpi", f"{made.home}/mpi/openmpi/bin:$PATH")
+    assert (launch.prefix, launch.env["PATH"]) == (
+        f"{made_site.home}/mpi/openmpi",
+        f"{made_site.home}/mpi/openmpi/bin:$PATH",
+    )
     assert [name for name in launch.env if "SPACK" in name] == []
     assert [(each.name, each.origin) for each in launch.lock.packages] == [("openmpi", "external")]
     assert not launch.lock.is_whole  # the MPI's own dependencies are in no lock
 
 
-def test_a_run_is_given_the_prefixes_that_the_lock_names(made: MadeSite, tmp_path: Path) -> None:
-    trees = made.has_tree(tmp_path / "up", {"openmpi": ("5.0.10", "libmpi.so.40"), "ucx": ("1.20.1", "libucp.so.0")})
-    made.behave(trees=trees)
-    site = site_of(made)
+def test_a_run_is_given_the_prefixes_that_the_lock_names(made_site: MadeSite, tmp_path: Path) -> None:
+    trees = made_site.has_tree(
+        tmp_path / "up", {"openmpi": ("5.0.10", "libmpi.so.40"), "ucx": ("1.20.1", "libucp.so.0")}
+    )
+    made_site.behave(trees=trees)
+    site = site_of(made_site)
     built = ensure(request_of(site, "openmpi"), lambda line: None)
     launch = launch_of(site, "openmpi", ("lo",), nodes=("n1", "n2"))
     assert launch.lock.is_whole
@@ -101,15 +106,15 @@ def test_a_run_is_given_the_prefixes_that_the_lock_names(made: MadeSite, tmp_pat
     assert launch.prefix == built.mpi_prefix == launch.lock.packages[0].prefix
 
 
-def test_every_record_says_what_was_built(made: MadeSite) -> None:
-    site = site_of(made)
+def test_every_record_says_what_was_built(made_site: MadeSite) -> None:
+    site = site_of(made_site)
     built = ensure(request_of(site, "openmpi"), lambda line: None)
     found = spack_provenance(built)
     assert provenance(site, "openmpi")["spack"] == found
     assert (found["key"], found["spack"], found["target"]) == (built.key, "1.2.0.dev0 (made)", "x86_64_v3")
     assert len(str(found["lock_sha256"])) == 64
-    assert found["mpi"] == f"openmpi@4.1.4 in {made.home}/mpi/openmpi"
-    assert found["libraries"] == [f"{made.home}/mpi/openmpi/lib/libmpi.so.40.1.2"]
+    assert found["mpi"] == f"openmpi@4.1.4 in {made_site.home}/mpi/openmpi"
+    assert found["libraries"] == [f"{made_site.home}/mpi/openmpi/lib/libmpi.so.40.1.2"]
     specs = found["specs"]
     assert isinstance(specs, list)
     assert [spec.split(" /")[0] for spec in specs] == [
@@ -147,12 +152,12 @@ def test_the_standard_stands_in_the_header(tmp_path: Path, text: str | None, sta
     assert InstalledStack("mpirun", None, {}, {}).mpi_standard is None
 
 
-def test_a_run_is_told_which_mpi_it_is_meant_to_be(made: MadeSite) -> None:
-    made.write("mpi/openmpi/include/mpi.h", "#define MPI_VERSION 3\n#define MPI_SUBVERSION 1\n")
-    site = site_of(made)
+def test_a_run_is_told_which_mpi_it_is_meant_to_be(made_site: MadeSite) -> None:
+    made_site.write("mpi/openmpi/include/mpi.h", "#define MPI_VERSION 3\n#define MPI_SUBVERSION 1\n")
+    site = site_of(made_site)
     ensure(request_of(site, "openmpi"), lambda line: None)
     launch = launch_of(site, "openmpi", ("lo",), nodes=("n1", "n2"))
-    assert launch.mpi == IntendedMpi("openmpi", "4.1.4", "3.1", f"{made.home}/mpi/openmpi")
+    assert launch.mpi == IntendedMpi("openmpi", "4.1.4", "3.1", f"{made_site.home}/mpi/openmpi")
 
 
 def test_of_installed_software_no_version_is_known(virtual: Site) -> None:
@@ -160,12 +165,12 @@ def test_of_installed_software_no_version_is_known(virtual: Site) -> None:
 
 
 @pytest.mark.parametrize("has_overlay", [False, True])
-def test_a_system_like_another_has_its_builds_unless_it_has_an_overlay(made: MadeSite, has_overlay: bool) -> None:
+def test_a_system_like_another_has_its_builds_unless_it_has_an_overlay(made_site: MadeSite, has_overlay: bool) -> None:
     text = "system: twin\nlike: made\ndescription: the same nodes\nscheduler: slurm-nodb\nlauncher: srun\n"
-    (made.home / "systems/twin.yaml").write_text(text, encoding="utf-8")
+    (made_site.home / "systems/twin.yaml").write_text(text, encoding="utf-8")
     if has_overlay:
-        (made.home / "systems/spack/twin.yaml").write_text("packages: {}\n", encoding="utf-8")
-    site = Site(made.home, load_system(made.home / "systems/twin.yaml"), site_of(made).references)
+        (made_site.home / "systems/spack/twin.yaml").write_text("packages: {}\n", encoding="utf-8")
+    site = Site(made_site.home, load_system(made_site.home / "systems/twin.yaml"), site_of(made_site).references)
     expected = "twin" if has_overlay else "made"
     assert {request_of(site, stack).system for stack in site.system.stacks} == {expected}
 

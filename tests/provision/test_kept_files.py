@@ -25,7 +25,7 @@ stacks:
 """
 
 
-def filled(folder: Path) -> Path:
+def make_prefix(folder: Path) -> Path:
     """Return a folder with an MPI library, a program and a text."""
     for name, text in (("lib/libmpi.so.12", "library"), ("bin/mpirun", "program"), ("share/notes.txt", "notes")):
         file = folder / name
@@ -35,7 +35,7 @@ def filled(folder: Path) -> Path:
     return folder
 
 
-def replaced(file: Path) -> None:
+def swap_content(file: Path) -> None:
     """Replace a file's content with another one of the same size and the same modification time."""
     before = file.stat()
     file.write_bytes(file.read_bytes()[::-1])
@@ -64,23 +64,23 @@ def replaced(file: Path) -> None:
     ],
 )
 def test_a_replaced_file_of_a_packaged_stack_ends_the_set_up(
-    tmp_path: Path, virtual: Site, name: str, said: str
+    tmp_path: Path, virtual: Site, name: str, promise: str
 ) -> None:
     for home in (tmp_path / "healthy", tmp_path / "replaced"):
-        prefix = filled(home / ".stacks/mpich")
+        prefix = make_prefix(home / ".stacks/mpich")
         kept_files.keep(prefix)
         os.utime(prefix / name)  # a later date alone is no change
         (prefix / "share/notes.txt").write_text("other notes", encoding="utf-8")
     assert find_stack(replace(virtual, home=tmp_path / "healthy"), "mpich").prefix
-    replaced(prefix / name)
+    swap_content(prefix / name)
     with pytest.raises(SetupError) as caught:
         find_stack(replace(virtual, home=tmp_path / "replaced"), "mpich")
-    assert said in str(caught.value)
+    assert promise in str(caught.value)
     assert str(caught.value).endswith("nobody knows what would be measured: type: railyard stacks install mpich")
 
 
 def test_a_file_that_is_gone_or_of_another_size_is_said(tmp_path: Path) -> None:
-    kept_files.keep(filled(tmp_path))
+    kept_files.keep(make_prefix(tmp_path))
     assert kept_files.find_changed(tmp_path) is None
     (tmp_path / "lib/libmpi.so.12").write_text("a longer library", encoding="utf-8")
     assert (kept_files.find_changed(tmp_path) or "").endswith(
@@ -97,19 +97,19 @@ def test_a_list_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.fault("stack", "a library that the site installed replaced between two runs", "libmpi.so.12 has changed")
-def test_a_replaced_file_of_the_site_is_said_once(tmp_path: Path, said: str) -> None:
-    library = filled(tmp_path / "mpi") / "lib/libmpi.so.12"
+def test_a_replaced_file_of_the_site_is_said_once(tmp_path: Path, promise: str) -> None:
+    library = make_prefix(tmp_path / "mpi") / "lib/libmpi.so.12"
     listed = tmp_path / "listed.json"
-    assert kept_files.changed_since(listed, [library]) == ()
-    assert kept_files.changed_since(listed, [library]) == ()
-    replaced(library)
-    (sentence,) = kept_files.changed_since(listed, [library])
-    assert said in sentence
-    assert kept_files.changed_since(listed, [library]) == ()
+    assert kept_files.changed_files(listed, [library]) == ()
+    assert kept_files.changed_files(listed, [library]) == ()
+    swap_content(library)
+    (sentence,) = kept_files.changed_files(listed, [library])
+    assert promise in sentence
+    assert kept_files.changed_files(listed, [library]) == ()
 
 
 def test_a_sites_own_stack_is_kept_at_its_first_run(tmp_path: Path) -> None:
-    filled(tmp_path / "mpi")
+    make_prefix(tmp_path / "mpi")
     (tmp_path / "osu").mkdir()
     (tmp_path / "osu/osu_bw").write_text("program", encoding="utf-8")
     (tmp_path / "osu/osu_bw").chmod(0o755)

@@ -15,8 +15,8 @@ from railyard.base.errors import RailyardError, SetupError
 from railyard.cli.main import main
 from railyard.provision import mpi_prefixes
 from railyard.provision.mpi_prefixes import SOURCES, Source, install, library_version, prefix_of, status, why_missing
-from tests.made.wheels import locked, make_wheel
-from tests.waiting import PATIENCE_S
+from tests.made.wheels import lock_line, make_wheel
+from tests.patience import PATIENCE_S
 
 CLONE = Path(__file__).parents[2]
 
@@ -30,7 +30,7 @@ def write_lock(home: Path, version: str, digest: str | None = None) -> None:
     wheel = make_wheel(home, "mpich", version, files)
     lock = home / "requirements/stacks/mpich.txt"
     lock.parent.mkdir(parents=True, exist_ok=True)
-    lock.write_text(f"--no-index\n--find-links {home}\n{locked(wheel, digest)}", encoding="utf-8")
+    lock.write_text(f"--no-index\n--find-links {home}\n{lock_line(wheel, digest)}", encoding="utf-8")
 
 
 @pytest.fixture
@@ -232,7 +232,7 @@ VERSIONS = {
 }
 
 
-def installed(stack: str) -> Path:
+def installed_prefix(stack: str) -> Path:
     reason = why_missing(CLONE, stack)
     if reason is not None:
         pytest.skip(f"the prefix of {stack} in this clone: {reason}; type: make stacks")
@@ -247,7 +247,7 @@ def test_every_source_has_its_version_here() -> None:
 def test_a_stacks_library_is_that_stack_and_no_other(stack: str) -> None:
     from railyard.stacks.model import STACKS
 
-    says = library_version(installed(stack) / SOURCES[stack].library)
+    says = library_version(installed_prefix(stack) / SOURCES[stack].library)
     assert re.match(VERSIONS[stack], says)
     assert [name for name, entry in STACKS.items() if name in SOURCES and re.search(entry.version_pattern, says)] == [
         stack
@@ -256,7 +256,7 @@ def test_a_stacks_library_is_that_stack_and_no_other(stack: str) -> None:
 
 @pytest.mark.parametrize("stack", SOURCES)
 def test_status_of_an_installed_prefix(stack: str) -> None:
-    installed(stack)
+    installed_prefix(stack)
     found = status(CLONE, stack)
     assert found.missing is None
     assert found.version is not None and re.match(VERSIONS[stack].removesuffix(r"\n"), found.version)
@@ -264,7 +264,7 @@ def test_status_of_an_installed_prefix(stack: str) -> None:
 
 @pytest.mark.parametrize("stack", ["mpich", "intelmpi"])
 def test_intels_benchmark_runs_under_both(stack: str) -> None:
-    prefix, imb = installed(stack), installed("intelmpi") / "bin/IMB-MPI1"
+    prefix, imb = installed_prefix(stack), installed_prefix("intelmpi") / "bin/IMB-MPI1"
     variables = {"LD_LIBRARY_PATH": f"{prefix}/lib", "I_MPI_ROOT": str(prefix), "FI_PROVIDER_PATH": f"{prefix}/lib"}
     answer = subprocess.run(
         [prefix / "bin/mpiexec", "-n", "2", imb, "-msglog", "2:4", "-iter", "10", "PingPong"],
@@ -285,7 +285,7 @@ def test_intels_benchmark_runs_under_both(stack: str) -> None:
 
 def test_openmpi_starts_the_systems_own_daemon_on_other_nodes(tmp_path: Path) -> None:
     """With a symbolic link in place of the script, it would look for <prefix>/bin/orted there, which does not exist."""
-    prefix, agent, log = installed("openmpi"), tmp_path / "agent", tmp_path / "log"
+    prefix, agent, log = installed_prefix("openmpi"), tmp_path / "agent", tmp_path / "log"
     agent.write_text(f'#!/bin/sh\necho "$*" >>{log}\nexit 1\n', encoding="utf-8")
     agent.chmod(0o755)
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -303,7 +303,7 @@ def test_openmpi_starts_the_systems_own_daemon_on_other_nodes(tmp_path: Path) ->
 
 def test_no_prefix_remembers_where_it_was_made() -> None:
     for stack in ("mpich", "intelmpi"):
-        prefix = installed(stack)
+        prefix = installed_prefix(stack)
         found = subprocess.run(
             ["grep", "-rl", "--", f".{stack}.partial-", prefix], capture_output=True, text=True, check=False
         )

@@ -10,7 +10,7 @@ import pytest
 from railyard.provision import mpi_prefixes
 from railyard.provision.mpi_prefixes import prefix_of, why_missing
 from railyard.stacks import libraries
-from tests.waiting import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 CLONE = Path(__file__).parents[2]
 #: Both ways in which a program names MPI; NPB has the second.
@@ -31,7 +31,7 @@ end program
 """
 
 
-def made(folder: Path, *names: str) -> Path:
+def make_prefix(folder: Path, *names: str) -> Path:
     for part in ("bin", "lib", "include"):
         (folder / part).mkdir(parents=True)
     for name in names:
@@ -41,14 +41,14 @@ def made(folder: Path, *names: str) -> Path:
 
 def test_half_a_layer_is_none(tmp_path: Path) -> None:
     for number, name in enumerate(mpi_prefixes.FILES):
-        prefix = made(tmp_path / str(number), name)
+        prefix = make_prefix(tmp_path / str(number), name)
         mpi_prefixes.add_wrappers(prefix)
         assert list((prefix / "bin").iterdir()) == []
         assert not (prefix / "lib/libmpich.so.12").is_symlink()
 
 
 def test_the_wrappers_find_the_prefix_where_it_stands_now(tmp_path: Path) -> None:
-    first = made(tmp_path / "first", "lib/libmpi.so.12", *mpi_prefixes.FILES)
+    first = make_prefix(tmp_path / "first", "lib/libmpi.so.12", *mpi_prefixes.FILES)
     mpi_prefixes.add_wrappers(first)
     moved = first.rename(tmp_path / "moved")
     assert (moved / "lib/libmpich.so.12").resolve() == moved / "lib/libmpi.so.12"

@@ -11,7 +11,7 @@ from railyard.benchmarks.node_pairs import pairs_of
 from railyard.parsers.pairs import parse
 from railyard.parsers.sharing import parse as parse_sharing
 from railyard.provision.mpi_prefixes import PROGRAMS, build, prefix_of, why_missing
-from tests.waiting import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 CLONE = Path(__file__).parents[2]
 

@@ -67,7 +67,7 @@ def nodes(**facts: str) -> tuple[NodeGroup, ...]:
     return (NodeGroup(("n1",), facts, {"mlx5_0": {"mtu": "2044"}, "eth0": {"mtu": "1500"}}),)
 
 
-def replayed(*stated: ConditionRecord) -> Record:
+def replay_record(*stated: ConditionRecord) -> Record:
     return side("a", replayed="replayed: computed", conditions=stated, path_proof=None)
 
 
@@ -80,7 +80,7 @@ def test_a_replays_stated_conditions_are_compared_with_a_measurements_nodes() ->
         ConditionRecord("mpi", "Open MPI 1.10.3 with MXM", ("edr-bw",)),
     )
     measured = side("b", hardware=nodes(turbo="off", smt="off"), environment={"mpi": "mpirun (Open MPI) 4.1.5"})
-    found = [one.words for one in compare([replayed(*stated)], [measured]).environment if "condition" in one.name]
+    found = [one.words for one in compare([replay_record(*stated)], [measured]).environment if "condition" in one.name]
     assert found == [
         "condition turbo: on on A, off on B",
         "condition mtu: 1500 B on A, 2044 B on B",
@@ -97,7 +97,7 @@ def test_two_measurements_are_compared_by_their_nodes_facts_alone() -> None:
 def test_a_rehearsals_nodes_are_compared_with_nothing() -> None:
     rehearsed = side("b", hardware=nodes(turbo="off"), rehearsal="a rehearsal")
     stated = ConditionRecord("turbo", "enabled", ("edr-bw",))
-    names = [each.name for each in compare([replayed(stated)], [rehearsed]).environment]
+    names = [each.name for each in compare([replay_record(stated)], [rehearsed]).environment]
     assert not [name for name in names if "condition" in name]
 
 

@@ -33,7 +33,7 @@ _BY = re.compile(r"\bby \(([^)]*)\)")
 _LABEL_VALUES = re.compile(r"label_values\((?P<of>.+), (?P<label>\w+)\)")
 
 
-def exported() -> dict[str, set[str]]:
+def exported_labels() -> dict[str, set[str]]:
     """Return the labels of each metric, as `railyard export prometheus` writes them."""
     from prometheus_client.parser import text_string_to_metric_families
 
@@ -82,7 +82,7 @@ def test_the_schema_refuses_what_is_no_dashboard(spoil: str) -> None:
 @needs_library
 @pytest.mark.parametrize(("where", "query"), list(queries()), ids=[where for where, _ in queries()])
 def test_every_metric_and_label_of_a_query_is_exported(where: str, query: str) -> None:
-    there = exported()
+    there = exported_labels()
     asked = _LABEL_VALUES.fullmatch(query)
     metrics = _METRIC.findall(query)
     assert metrics and set(metrics) <= there.keys()
@@ -101,7 +101,7 @@ def test_every_metric_and_label_of_a_query_is_exported(where: str, query: str) -
 
 @needs_library
 def test_legends_and_columns_are_labels_that_their_queries_have() -> None:
-    there = exported()
+    there = exported_labels()
     for panel in DASHBOARD["panels"]:
         for target in panel["targets"]:
             by = _BY.search(target["expr"])
@@ -121,7 +121,7 @@ def test_legends_and_columns_are_labels_that_their_queries_have() -> None:
 @needs_library
 def test_nothing_that_is_exported_is_forgotten() -> None:
     used = {metric for _, query in queries() for metric in _METRIC.findall(query)}
-    assert used == exported().keys()
+    assert used == exported_labels().keys()
 
 
 def test_panels_do_not_overlap_and_have_numbers_of_their_own() -> None:

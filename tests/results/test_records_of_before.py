@@ -50,7 +50,7 @@ def run(*words: str, code: int = 0) -> str:
     return result.stdout
 
 
-def stored(name: str) -> tuple[Record, ...]:
+def stored_records(name: str) -> tuple[Record, ...]:
     found = read_records(BEFORE / name)
     assert found.problems == ()
     return found.records
@@ -72,8 +72,8 @@ def today(assessed: Assess, hour: int = 6, rate_mb_s: float = 47.8) -> Record:
 @pytest.mark.parametrize("name", RUNS)
 def test_every_record_is_read_and_nothing_of_it_is_lost(name: str) -> None:
     lines = [json.loads(line) for line in (BEFORE / name / FILE_NAME).read_text(encoding="utf-8").splitlines()]
-    for line, record in zip(lines, stored(name), strict=True):
-        assert _lacking(line, flat(record.to_json())) == []
+    for line, record in zip(lines, stored_records(name), strict=True):
+        assert _changed_places(line, flat(record.to_json())) == []
         assert record.extra == {}
 
 
@@ -83,14 +83,16 @@ def flat(values: dict[str, Any]) -> dict[str, Any]:
     return {"format": 1, **fields}
 
 
-def _lacking(old: Any, new: Any, where: str = "") -> list[str]:
+def _changed_places(old: Any, new: Any, where: str = "") -> list[str]:
     """Return the places where an earlier value has changed or is gone; new keys do not count."""
     if isinstance(old, dict):
         gone = [f"{where}.{key}" for key in old if key not in new]
-        return gone + [place for key in old if key in new for place in _lacking(old[key], new[key], f"{where}.{key}")]
+        return gone + [
+            place for key in old if key in new for place in _changed_places(old[key], new[key], f"{where}.{key}")
+        ]
     if isinstance(old, list) and len(old) == len(new):
         pairs = enumerate(zip(old, new, strict=True))
-        return [place for index, (one, other) in pairs for place in _lacking(one, other, f"{where}[{index}]")]
+        return [place for index, (one, other) in pairs for place in _changed_places(one, other, f"{where}[{index}]")]
     return [] if old == new else [where]
 
 
@@ -98,7 +100,7 @@ def _lacking(old: Any, new: Any, where: str = "") -> list[str]:
 def test_a_record_that_is_read_and_written_again_is_the_same_to_the_byte(name: str, tmp_path: Path) -> None:
     """Except for new keys; a file written with them is the same when it is read and written again."""
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
-    for record in stored(name):
+    for record in stored_records(name):
         append_record(first, record)
     for record in read_records(first).records:
         append_record(second, record)
@@ -118,7 +120,7 @@ def _without_later_keys(old: Any, new: Any) -> Any:
 
 
 def test_states_rules_and_suspects_are_those_that_were_written() -> None:
-    slow, disturbed, switched_off = stored(FAULTY)
+    slow, disturbed, switched_off = stored_records(FAULTY)
     assert (slow.found.state, slow.found.verdict.rule, slow.found.verdict.class_, slow.fails) == (
         "fail",
         5,
@@ -161,9 +163,9 @@ def test_records_of_before_are_exported(home: Path) -> None:
     assert run("results", "verify").splitlines()[-1] == "10 records of 6 runs: 0 problems, 6 remarks"
 
 
-def test_a_test_of_today_is_the_same_test_as_before(assessed: Assess, home: Path) -> None:
-    before = [record for name in RUNS[:4] for record in stored(name)]
-    new = today(assessed)
+def test_a_test_of_today_is_the_same_test_as_before(assess_cell: Assess, home: Path) -> None:
+    before = [record for name in RUNS[:4] for record in stored_records(name)]
+    new = today(assess_cell)
     old = before[0]
     same = ("case", "check", "hash", "system", "fabric", "stack", "rails", "policy", "benchmark", "nodes", "references")
     assert {key: new.value(key) for key in same} == {key: old.value(key) for key in same}
@@ -174,9 +176,9 @@ def test_a_test_of_today_is_the_same_test_as_before(assessed: Assess, home: Path
     assert "imb/Uniband (virtual, hsn, mpich, rails 1, single): 1 repeat on A, 1 on B" in text
 
 
-def test_history_is_judged_over_records_of_before_and_of_today(assessed: Assess, home: Path) -> None:
+def test_history_is_judged_over_records_of_before_and_of_today(assess_cell: Assess, home: Path) -> None:
     for hour in range(6, 24):
-        new = today(assessed, hour, (47.8 if hour < 15 else 43.2) + 0.01 * (hour % 3))
+        new = today(assess_cell, hour, (47.8 if hour < 15 else 43.2) + 0.01 * (hour % 3))
         append_record(home / ".railyard" / "runs" / new.made.run / FILE_NAME, new)
     found = json.loads(run("history", "--json", "--all", "--figure", "peak", "--rails", "1", "--system", "virtual"))
     (series,) = [one for one in found["figures"] if one["benchmark"] == "imb/Uniband"]
@@ -186,9 +188,9 @@ def test_history_is_judged_over_records_of_before_and_of_today(assessed: Assess,
     assert [point["value"] for point in series["runs"][:5]] == pytest.approx([47.8, 47.9, 47.7, 47.85, 4.8], rel=0.002)
 
 
-def test_a_case_holds_what_a_record_of_before_is_told_by(assessed: Assess) -> None:
-    case: Case = assessed().case
-    assert str(case.test) == stored(RUNS[0])[0].test.case == ONE_RAIL
+def test_a_case_holds_what_a_record_of_before_is_told_by(assess_cell: Assess) -> None:
+    case: Case = assess_cell().case
+    assert str(case.test) == stored_records(RUNS[0])[0].test.case == ONE_RAIL
 
 
 def test_records_of_before_are_merged_as_they_are_and_once(tmp_path: Path) -> None:

@@ -441,7 +441,7 @@ def test_a_relation_carries_its_source(tmp_path: Path) -> None:
     assert found == RelationRecord("r", "it is so", "ratio", "pass", found.sentence, "a blog, 2016-02-02")
 
 
-def shaped(*values: float) -> list[Record]:
+def edr_run(*values: float) -> list[Record]:
     """Return one run over EDR: MB/s at 4, 8, 16, 32 KiB …"""
     return [record("edr", {4 * K << place: value for place, value in enumerate(values)})]
 
@@ -478,7 +478,7 @@ NAME = "osu/osu_bw over edr with hpcx"
 def test_the_shape_of_one_curve(
     tmp_path: Path, relation: str, values: tuple[float, ...], state: str, sentence: str
 ) -> None:
-    found, told = one(tmp_path, relation, shaped(*values))
+    found, told = one(tmp_path, relation, edr_run(*values))
     assert (found, told.startswith(f"{NAME} {sentence}")) == (state, True), told
 
 

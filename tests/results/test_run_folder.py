@@ -30,13 +30,15 @@ def test_a_run_above_names_the_run_and_its_folder(tmp_path: Path, monkeypatch: p
 @pytest.mark.fault(
     "session", "a shell with the variables of an earlier session", "a run that has ended, expected a running one"
 )
-def test_a_run_that_has_ended_takes_no_more_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+def test_a_run_that_has_ended_takes_no_more_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, promise: str
+) -> None:
     monkeypatch.setenv(RUN_FOLDER_VARIABLE, str(tmp_path))
     with hold_promise(tmp_path, "virtual", "2026-11-21T06:00:00Z", ("a",)):
         assert run_folder.run_folder(tmp_path) == tmp_path
     with pytest.raises(SetupError) as caught:
         run_folder.run_folder(tmp_path)
-    assert said in str(caught.value)
+    assert promise in str(caught.value)
     assert str(caught.value).endswith("type: unset RAILYARD_RUN RAILYARD_RUN_FOLDER")
 
 

@@ -32,7 +32,7 @@ def no_home_variable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
-def resolved(system: str, *paths: Path) -> dict[str, Any]:
+def resolved_config(system: str, *paths: Path) -> dict[str, Any]:
     """Return all that ReFrame would read for a system."""
     site = config_of(*paths)
     site.select_subconfig(system, ignore_resolve_errors=True)
@@ -89,9 +89,9 @@ def test_a_key_of_ours_is_not_one_of_their_system(tmp_path: Path, key: str, sect
 @pytest.mark.parametrize("sections", ["", SECTIONS], ids=["theirs are ReFrame's", "they have their own"])
 def test_nothing_that_reframe_reads_for_their_system_is_changed(tmp_path: Path, sections: str) -> None:
     theirs, ours = write_foreign(tmp_path / "theirs", sections=sections), write_site(tmp_path / "ours", "mine", "more")
-    alone = resolved("csd3", theirs)
-    assert resolved("csd3", theirs, ours) == alone
-    assert resolved("csd3", ours, theirs) == alone
+    alone = resolved_config("csd3", theirs)
+    assert resolved_config("csd3", theirs, ours) == alone
+    assert resolved_config("csd3", ours, theirs) == alone
 
 
 def ran(folder: Path, *settings: Path) -> tuple[int, str, dict[str, str]]:

@@ -56,14 +56,14 @@ def scheduler() -> Any:
     return made
 
 
-def submitted(max_pending_time: float | None = None, waited_s: float = 0.0) -> Any:
+def submitted_job(max_pending_time: float | None = None, waited_s: float = 0.0) -> Any:
     return SimpleNamespace(
         jobid="7", state=None, _state=None, _exitcode=None, _nodespec=None, _completion_time=None,
         submit_time=time.time() - waited_s, max_pending_time=max_pending_time,
     )  # fmt: skip
 
 
-def polled(scheduler: Any, job: Any) -> Any:
+def poll_job(scheduler: Any, job: Any) -> Any:
     job.state = job._state
     scheduler.poll(job)
     job.state = job._state
@@ -75,19 +75,19 @@ def test_reframe_finds_it_by_its_name() -> None:
 
 
 def test_a_job_ends_with_its_exit_code_and_nodes(controller: Controller, scheduler: Any) -> None:
-    job = submitted()
+    job = submitted_job()
     controller.say("RUNNING")
-    assert not scheduler.finished(polled(scheduler, job))
+    assert not scheduler.finished(poll_job(scheduler, job))
     controller.say("FAILED", "NonZeroExitCode", "71:0")
-    assert scheduler.finished(polled(scheduler, job))
+    assert scheduler.finished(poll_job(scheduler, job))
     assert (job._exitcode, job._nodespec) == (71, "vn[1-2]")
     assert find_end(job) is None
 
 
 def test_a_job_that_a_signal_ended_has_no_exit_code_0(controller: Controller, scheduler: Any) -> None:
-    job = submitted()
+    job = submitted_job()
     controller.say("TIMEOUT", "TimeLimit", "0:15")
-    assert scheduler.finished(polled(scheduler, job))
+    assert scheduler.finished(poll_job(scheduler, job))
     assert job._exitcode == 143
     found = find_end(job)
     assert found is not None
@@ -96,26 +96,26 @@ def test_a_job_that_a_signal_ended_has_no_exit_code_0(controller: Controller, sc
 
 def test_a_preempted_job_has_ended(controller: Controller, scheduler: Any) -> None:
     """ReFrame's own backends take PREEMPTED for a job that waits, and would wait with it."""
-    job = submitted()
+    job = submitted_job()
     controller.say("PREEMPTED", "None", "0:15")
-    assert scheduler.finished(polled(scheduler, job))
+    assert scheduler.finished(poll_job(scheduler, job))
     assert find_end(job) == JobEnd("preempted", "job 7 was preempted by another job on vn[1-2]")
     assert controller.cancelled == []
 
 
 def test_a_requeued_job_is_cancelled_and_not_judged_as_one_run(controller: Controller, scheduler: Any) -> None:
-    job = submitted()
+    job = submitted_job()
     controller.say("RUNNING", restarts=1)
-    assert scheduler.finished(polled(scheduler, job))
+    assert scheduler.finished(poll_job(scheduler, job))
     assert controller.cancelled == ["7"]
     assert find_end(job) == JobEnd("requeued", "job 7 was requeued once: what it left may be of two runs")
 
 
 def test_a_job_that_waits_too_long_is_cancelled(controller: Controller, scheduler: Any) -> None:
     controller.say("PENDING", "Resources")
-    patient = polled(scheduler, submitted(max_pending_time=120.0, waited_s=60.0))
+    patient = poll_job(scheduler, submitted_job(max_pending_time=120.0, waited_s=60.0))
     assert not scheduler.finished(patient)
-    late = polled(scheduler, submitted(max_pending_time=120.0, waited_s=121.0))
+    late = poll_job(scheduler, submitted_job(max_pending_time=120.0, waited_s=121.0))
     assert scheduler.finished(late)
     assert controller.cancelled == ["7"]
     assert find_end(late) == JobEnd(
@@ -126,7 +126,7 @@ def test_a_job_that_waits_too_long_is_cancelled(controller: Controller, schedule
 @pytest.mark.parametrize("reason", ["JobHeldAdmin", "ReqNodeNotAvail,_UnavailableNodes:vn3"])
 def test_a_job_that_cannot_begin_is_cancelled_at_once(controller: Controller, scheduler: Any, reason: str) -> None:
     controller.say("PENDING", reason)
-    job = polled(scheduler, submitted())
+    job = poll_job(scheduler, submitted_job())
     assert scheduler.finished(job)
     assert find_end(job) == JobEnd(
         "pending", f"job 7 could not begin and was cancelled (the scheduler's reason: {reason})"
@@ -173,16 +173,16 @@ def test_a_job_that_cannot_begin_is_cancelled_at_once(controller: Controller, sc
     ],
 )
 def test_a_job_that_never_begins_is_not_waited_for(
-    controller: Controller, scheduler: Any, reason: str, said: str
+    controller: Controller, scheduler: Any, reason: str, promise: str
 ) -> None:
     controller.say("PENDING", "Priority")
-    assert not scheduler.finished(polled(scheduler, submitted()))
+    assert not scheduler.finished(poll_job(scheduler, submitted_job()))
     controller.say("PENDING", reason)
-    job = polled(scheduler, submitted())
+    job = poll_job(scheduler, submitted_job())
     assert scheduler.finished(job)
     found = find_end(job)
     assert found is not None
-    assert said in found.sentence
+    assert promise in found.sentence
 
 
 BLOCKED = sorted((TESTS / "recordings/slurm").rglob("blocked-*.txt"))
@@ -191,13 +191,13 @@ BLOCKED = sorted((TESTS / "recordings/slurm").rglob("blocked-*.txt"))
 @pytest.mark.fault("scheduler", "a reservation that is over", "reason: Reservation_res_was_deleted")
 @pytest.mark.parametrize("release", ["", "26.05.3/"])
 def test_a_job_whose_reservation_is_over_is_not_waited_for(
-    controller: Controller, scheduler: Any, release: str, said: str
+    controller: Controller, scheduler: Any, release: str, promise: str
 ) -> None:
-    controller.text = recorded(f"{release}blocked-reservation-deleted")
-    job = polled(scheduler, submitted())
+    controller.text = recorded_text(f"{release}blocked-reservation-deleted")
+    job = poll_job(scheduler, submitted_job())
     assert scheduler.finished(job)
     found = find_end(job)
-    assert found is not None and said in found.sentence
+    assert found is not None and promise in found.sentence
 
 
 @pytest.mark.parametrize("path", BLOCKED, ids=lambda path: f"{path.parent.name}-{path.stem}")
@@ -206,7 +206,7 @@ def test_a_job_that_slurm_said_it_would_never_begin_is_not_waited_for(
 ) -> None:
     """For some reasons scontrol prints a sentence in place of the name that squeue(1) lists."""
     controller.text = path.read_text(encoding="utf-8")
-    job = polled(scheduler, submitted())
+    job = poll_job(scheduler, submitted_job())
     assert scheduler.finished(job)
     found = find_end(job)
     assert found is not None and found.kind == "pending"
@@ -227,7 +227,7 @@ def test_a_job_that_slurm_said_it_would_never_begin_is_not_waited_for(
 def test_a_sentence_of_slurmctlds_source_is_a_reason_too(controller: Controller, scheduler: Any, reason: str) -> None:
     """As partition_mgr.c, node_scheduler.c, reservation.c and job_mgr.c have them; none of these occurred here."""
     controller.say("PENDING", reason)
-    assert scheduler.finished(polled(scheduler, submitted()))
+    assert scheduler.finished(poll_job(scheduler, submitted_job()))
     assert controller.cancelled == ["7"]
 
 
@@ -236,7 +236,7 @@ def test_a_job_that_slurm_said_it_would_begin_later_is_waited_for(
     controller: Controller, scheduler: Any, path: Path
 ) -> None:
     controller.text = path.read_text(encoding="utf-8")
-    assert not scheduler.finished(polled(scheduler, submitted()))
+    assert not scheduler.finished(poll_job(scheduler, submitted_job()))
     assert controller.cancelled == []
 
 
@@ -246,11 +246,11 @@ def test_a_job_that_slurm_said_it_would_begin_later_is_waited_for(
 )
 def test_a_job_that_begins_as_others_end_is_waited_for(controller: Controller, scheduler: Any, reason: str) -> None:
     controller.say("PENDING", reason)
-    assert not scheduler.finished(polled(scheduler, submitted()))
+    assert not scheduler.finished(poll_job(scheduler, submitted_job()))
     assert controller.cancelled == []
 
 
-def recorded(name: str) -> str:
+def recorded_text(name: str) -> str:
     """Return what Slurm said about a job and the nodes (tests/parsers/slurm/test_recordings.py says when)."""
     return (TESTS / "recordings/slurm" / f"{name}.txt").read_text(encoding="utf-8")
 
@@ -269,8 +269,8 @@ def recorded(name: str) -> str:
 def test_a_job_that_is_paused_or_several_is_cancelled(
     controller: Controller, scheduler: Any, record: str, kind: str
 ) -> None:
-    controller.text = recorded(record)
-    job = polled(scheduler, submitted())
+    controller.text = recorded_text(record)
+    job = poll_job(scheduler, submitted_job())
     assert scheduler.finished(job)
     assert controller.cancelled == ["7"]
     found = find_end(job)
@@ -282,17 +282,17 @@ def test_a_job_that_is_paused_or_several_is_cancelled(
     "scheduler", "sbatch accepts a job that no question finds again", "the scheduler said nothing about job 7"
 )
 def test_a_job_that_is_never_shown_is_given_up(
-    controller: Controller, scheduler: Any, monkeypatch: pytest.MonkeyPatch, said: str
+    controller: Controller, scheduler: Any, monkeypatch: pytest.MonkeyPatch, promise: str
 ) -> None:
     now = 1000.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     controller.complaint = "slurm_load_jobs error: Invalid job id specified"
-    job = polled(scheduler, submitted())
+    job = poll_job(scheduler, submitted_job())
     now += LOST_AFTER_S
-    assert scheduler.finished(polled(scheduler, job))
+    assert scheduler.finished(poll_job(scheduler, job))
     found = find_end(job)
     assert found is not None
-    assert found.sentence == f"{said} for 3 min: {controller.complaint}"
+    assert found.sentence == f"{promise} for 3 min: {controller.complaint}"
 
 
 def test_silence_is_borne_for_a_restart_and_not_for_ever(
@@ -301,15 +301,15 @@ def test_silence_is_borne_for_a_restart_and_not_for_ever(
     now = 1000.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     controller.complaint = "slurm_load_jobs error: Unable to contact slurm controller"
-    job = polled(scheduler, submitted())
+    job = poll_job(scheduler, submitted_job())
     now += LOST_AFTER_S - 1
-    assert not scheduler.finished(polled(scheduler, job))
+    assert not scheduler.finished(poll_job(scheduler, job))
     controller.say("RUNNING")
-    assert not scheduler.finished(polled(scheduler, job))  # it answered: the time begins again
+    assert not scheduler.finished(poll_job(scheduler, job))  # it answered: the time begins again
     controller.text = ""
-    polled(scheduler, job)
+    poll_job(scheduler, job)
     now += LOST_AFTER_S
-    assert scheduler.finished(polled(scheduler, job))
+    assert scheduler.finished(poll_job(scheduler, job))
     assert find_end(job) == JobEnd("lost", f"the scheduler said nothing about job 7 for 3 min: {controller.complaint}")
     assert job._nodespec == "vn[1-2]"
 
@@ -319,7 +319,7 @@ def test_a_job_that_has_run_for_long_does_not_wait_too_long_to_begin(
     controller: Controller, scheduler: Any, word: str
 ) -> None:
     controller.say(word)
-    job = polled(scheduler, submitted(max_pending_time=120.0, waited_s=600.0))
+    job = poll_job(scheduler, submitted_job(max_pending_time=120.0, waited_s=600.0))
     assert not scheduler.finished(job)
     assert find_end(job) is None
 
@@ -332,19 +332,19 @@ def test_a_cancelled_job_of_a_scheduler_that_is_gone_is_soon_given_up(
     monkeypatch.setattr(time, "monotonic", lambda: now)
     monkeypatch.setattr(clients, "answer", lambda words: ("", "Unable to contact slurm controller"))
     controller.complaint = "slurm_load_jobs error: Unable to contact slurm controller"
-    job = polled(scheduler, submitted())
+    job = poll_job(scheduler, submitted_job())
     scheduler.cancel(job)
     now += CANCELLED_LOST_AFTER_S - 1
-    assert not scheduler.finished(polled(scheduler, job))
+    assert not scheduler.finished(poll_job(scheduler, job))
     now += 1
-    assert scheduler.finished(polled(scheduler, job))
+    assert scheduler.finished(poll_job(scheduler, job))
 
 
 def test_a_script_that_a_signal_ended_was_killed_unless_its_output_says_for_memory(
     controller: Controller, scheduler: Any
 ) -> None:
-    controller.text = recorded("killed")
-    job = polled(scheduler, submitted())
+    controller.text = recorded_text("killed")
+    job = poll_job(scheduler, submitted_job())
     assert scheduler.finished(job) and job._exitcode == 137
     found = find_end(job)
     assert found is not None and found.kind == "killed"
@@ -359,7 +359,7 @@ def test_a_script_that_a_signal_ended_was_killed_unless_its_output_says_for_memo
 def test_a_node_that_died_is_asked_for(controller: Controller, scheduler: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clients, "show_nodes", lambda nodes: (NodeState("vn1", "IDLE"), NodeState("vn2", "DOWN*")))
     controller.say("NODE_FAIL", "None", "0:1")
-    job = polled(scheduler, submitted())
+    job = poll_job(scheduler, submitted_job())
     assert scheduler.finished(job)
     assert find_end(job) == JobEnd("node", "job 7 was ended because a node died: vn2 is not responding", ("vn2",))
 
@@ -370,11 +370,11 @@ def test_a_job_whose_nodes_are_cleaned_is_waited_for_and_ends_as_it_did(
     now = 1000.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     controller.say("COMPLETING")
-    job = polled(scheduler, submitted(max_pending_time=1.0, waited_s=60.0))
+    job = poll_job(scheduler, submitted_job(max_pending_time=1.0, waited_s=60.0))
     now += COMPLETING_MOST_S - 1
-    assert not scheduler.finished(polled(scheduler, job))
+    assert not scheduler.finished(poll_job(scheduler, job))
     controller.say("COMPLETED")
-    assert scheduler.finished(polled(scheduler, job))
+    assert scheduler.finished(poll_job(scheduler, job))
     assert (find_end(job), job._exitcode, controller.cancelled) == (None, 0, [])
 
 
@@ -382,7 +382,7 @@ def test_a_job_whose_nodes_are_cleaned_is_waited_for_and_ends_as_it_did(
     "scheduler", "a process that no signal ends keeps a job on its node", "not released by vn2 (Kill task"
 )
 def test_a_job_that_a_node_does_not_give_up_ends_with_that_nodes_name(
-    controller: Controller, scheduler: Any, monkeypatch: pytest.MonkeyPatch, said: str
+    controller: Controller, scheduler: Any, monkeypatch: pytest.MonkeyPatch, promise: str
 ) -> None:
     now = 1000.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
@@ -393,15 +393,15 @@ def test_a_job_that_a_node_does_not_give_up_ends_with_that_nodes_name(
         return (NodeState("vn2", "IDLE+COMPLETING+DRAIN", "Kill task failed"),)
 
     monkeypatch.setattr(clients, "show_nodes", nodes)
-    controller.text = recorded("completing")
-    job = polled(scheduler, submitted())
+    controller.text = recorded_text("completing")
+    job = poll_job(scheduler, submitted_job())
     now += COMPLETING_MOST_S
-    assert scheduler.finished(polled(scheduler, job))
-    sentence = f"job 9 is over, and still COMPLETING after 10 min: {said} failed)"
+    assert scheduler.finished(poll_job(scheduler, job))
+    sentence = f"job 9 is over, and still COMPLETING after 10 min: {promise} failed)"
     assert (find_end(job), asked) == (JobEnd("stuck", sentence, ("vn2",)), ["vn2"])
     assert controller.cancelled == []
     monkeypatch.setattr(clients, "show_nodes", lambda names: ())
-    silent = polled(scheduler, submitted())
+    silent = poll_job(scheduler, submitted_job())
     now += COMPLETING_MOST_S
-    polled(scheduler, silent)
+    poll_job(scheduler, silent)
     assert find_end(silent) == JobEnd("stuck", "job 9 is over, and still COMPLETING after 10 min: not released by vn2")

@@ -31,7 +31,7 @@ def no_home_variable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
-def named(system: System, name: str, *hostnames: str) -> System:
+def named_system(system: System, name: str, *hostnames: str) -> System:
     return system.model_copy(update={"system": name, "hostnames": hostnames})
 
 
@@ -100,13 +100,13 @@ def test_no_host_is_taken_for_a_published_system() -> None:
 
 @pytest.mark.parametrize("pattern", [".*", "^.*$", ".+", "[a-z-.]+"])
 def test_a_system_that_takes_any_host_comes_last(virtual: Site, pattern: str) -> None:
-    known = named(virtual.system, "zeus", "zeus[0-9]+")
-    catch_all = named(virtual.system, "anywhere", "anywhere", pattern)
+    known = named_system(virtual.system, "zeus", "zeus[0-9]+")
+    catch_all = named_system(virtual.system, "anywhere", "anywhere", pattern)
     made = configuration(ROOT, {"anywhere": catch_all, "zeus": known, "virtual": virtual.system})
     assert [system["name"] for system in made["systems"]] == ["virtual", "zeus", "anywhere"]
 
 
-def loaded() -> Any:
+def loaded_config() -> Any:
     site = load_config(str(SETTINGS))
     site.validate()
     return site
@@ -114,14 +114,14 @@ def loaded() -> Any:
 
 @pytest.mark.parametrize("host", ["somewhere.example.org", "vn1", "virtual"])
 def test_reframe_accepts_it_and_takes_an_unknown_host_for_local(host: str) -> None:
-    site = loaded()
+    site = loaded_config()
     site.set_autodetect_methods([f"echo {host}"])
     site.select_subconfig(None)
     assert site["systems"][0]["name"] == "local"
 
 
 def test_reframe_selects_a_system_and_a_fabric_by_name() -> None:
-    site = loaded()
+    site = loaded_config()
     site.select_subconfig("virtual:eth")
     assert site.subconfig_system == "virtual:eth"
     assert [partition["name"] for partition in site["systems"][0]["partitions"]] == ["eth"]
@@ -192,11 +192,11 @@ def test_a_good_site_is_none(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_a_config_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(home: Path) -> dict[str, System]:
+    def refuse_load(home: Path) -> dict[str, System]:
         raise PermissionError(13, "Permission denied", str(home))
 
     (tmp_path / "systems").mkdir()
-    monkeypatch.setattr(site_settings, "load_site", refused)
+    monkeypatch.setattr(site_settings, "load_site", refuse_load)
     with pytest.raises(ConfigError) as told:
         build(tmp_path / "reframe_settings.py")
     assert str(told.value) == f"[Errno 13] Permission denied: '{tmp_path}'"

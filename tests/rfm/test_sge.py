@@ -64,7 +64,7 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return made
 
 
-def recorded(name: str) -> str:
+def recorded_text(name: str) -> str:
     return (RECORDED / name).read_text(encoding="utf-8")
 
 
@@ -72,15 +72,15 @@ def state(job: Any, name: str, file: str = "", account: str = "", why: str = "",
     """Poll while Grid Engine says what it said of the recorded job of this name."""
     job._jobid = NUMBERS[name]
     Path("number").write_text(job.jobid, encoding="ascii")
-    Path("jobs").write_text(recorded(f"qstat-{file or name}.xml"), encoding="utf-8")
-    Path("account").write_text(recorded(f"qacct-{account}.txt") if account else "", encoding="utf-8")
-    Path("why").write_text(recorded(f"qstat-j-{why}.txt") if why else "", encoding="utf-8")
-    Path("verified").write_text(recorded(f"verify-{verified}.txt") if verified else "", encoding="utf-8")
+    Path("jobs").write_text(recorded_text(f"qstat-{file or name}.xml"), encoding="utf-8")
+    Path("account").write_text(recorded_text(f"qacct-{account}.txt") if account else "", encoding="utf-8")
+    Path("why").write_text(recorded_text(f"qstat-j-{why}.txt") if why else "", encoding="utf-8")
+    Path("verified").write_text(recorded_text(f"verify-{verified}.txt") if verified else "", encoding="utf-8")
     job.scheduler.poll(job)
     return bool(job.finished())
 
 
-def ended(job: Any) -> JobEnd:
+def end_of(job: Any) -> JobEnd:
     found = known_end(job)
     assert found is not None
     return found
@@ -161,7 +161,7 @@ def test_a_job_waits_runs_and_ends_with_its_exit_code(job: Any, last: str, exit_
 
 def test_a_cut_answer_is_silence_and_no_end_of_a_job(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not state(job, "running")
-    whole = recorded("qstat-running.xml")
+    whole = recorded_text("qstat-running.xml")
     for cut in ("", whole[:40], whole[: len(whole) // 2], whole.replace("</job_info>", "")):
         Path("jobs").write_text(cut, encoding="utf-8")
         job.scheduler.poll(job)
@@ -176,7 +176,7 @@ def test_a_job_that_was_seen_being_deleted_may_have_been_killed(job: Any) -> Non
     assert not state(job, "deleted")
     assert not was_deleted(job)
     assert state(job, "deleted", "none", account="cancelled")
-    assert ended(job).sentence.startswith("job 8 was cancelled on vn1 and vn2, or a process killed it: ")
+    assert end_of(job).sentence.startswith("job 8 was cancelled on vn1 and vn2, or a process killed it: ")
 
 
 def test_the_account_of_an_earlier_job_of_this_number_is_not_its_own(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,13 +184,13 @@ def test_the_account_of_an_earlier_job_of_this_number_is_not_its_own(job: Any, m
     assert not state(job, "running")
     job._submit_time = datetime(2027, 3, 1).timestamp()
     assert not state(job, "running", "none", account="completed")
-    undated = recorded("qacct-prolog.txt").replace("jobnumber    23", "jobnumber    1 ")
+    undated = recorded_text("qacct-prolog.txt").replace("jobnumber    23", "jobnumber    1 ")
     Path("account").write_text(undated, encoding="utf-8")
     job.scheduler.poll(job)
     assert not job.finished()
     pass_time(monkeypatch, schedulers.ACCOUNTED_WITHIN_S)
     job.scheduler.poll(job)
-    assert job.finished() and "failed 8: in prolog" in ended(job).sentence
+    assert job.finished() and "failed 8: in prolog" in end_of(job).sentence
 
 
 def test_a_job_that_wrote_its_exit_code_is_over_before_it_has_an_account(job: Any) -> None:
@@ -219,14 +219,16 @@ def test_a_job_that_was_deleted_before_it_began_was_cancelled(job: Any, monkeypa
     assert not state(job, "waits", "none", account="cancelled-waiting")
     pass_time(monkeypatch, schedulers.ACCOUNTED_WITHIN_S)
     assert state(job, "waits", "none", account="cancelled-waiting")
-    assert ended(job) == JobEnd("cancelled", "job 11 was cancelled before it began: qacct knows nothing of it")
+    assert end_of(job) == JobEnd("cancelled", "job 11 was cancelled before it began: qacct knows nothing of it")
 
 
 def test_a_job_that_could_not_be_started_says_why(job: Any) -> None:
     assert state(job, "error", why="error")
     assert was_deleted(job)
-    assert ended(job).kind == "pending"
-    assert ended(job).sentence.endswith('error: can\'t open output file "/nonexistent/out": No such file or directory)')
+    assert end_of(job).kind == "pending"
+    assert end_of(job).sentence.endswith(
+        'error: can\'t open output file "/nonexistent/out": No such file or directory)'
+    )
 
 
 def test_a_script_that_ends_with_exit_code_100_has_ended(job: Any) -> None:
@@ -250,7 +252,7 @@ def test_a_script_that_ends_with_exit_code_100_has_ended(job: Any) -> None:
 def test_a_job_that_runs_again_or_pauses_is_deleted(job: Any, name: str, kind: str) -> None:
     assert state(job, name)
     assert was_deleted(job)
-    assert ended(job).kind == kind
+    assert end_of(job).kind == kind
 
 
 @pytest.mark.parametrize("name", ["waits", "held", "depends"])
@@ -260,8 +262,8 @@ def test_a_job_that_waits_too_long_is_deleted(job: Any, name: str) -> None:
     job._submit_time = time.time() - 61
     assert state(job, name, "waits", why=name, verified=name)
     assert was_deleted(job)
-    assert ended(job).kind == "pending"
-    assert " had not begun after 60 s and was cancelled (the scheduler's reason: " in ended(job).sentence
+    assert end_of(job).kind == "pending"
+    assert " had not begun after 60 s and was cancelled (the scheduler's reason: " in end_of(job).sentence
 
 
 @pytest.mark.parametrize("name", ["too-many-nodes", "too-many-cores", "uneven"])
@@ -277,7 +279,7 @@ def test_a_job_that_can_never_run_is_deleted_once_that_was_so_for_a_while(
     assert state(job, name, file, verified=name)
     assert was_deleted(job)
     assert f"could not begin and was cancelled (the scheduler's reason: {'(-l' if file == name else 'cannot'}" in (
-        ended(job).sentence
+        end_of(job).sentence
     )
 
 
@@ -298,7 +300,7 @@ def test_a_job_whose_node_is_silent_is_ended_and_the_node_blamed(job: Any, monke
     pass_time(monkeypatch, schedulers.BELIEVED_AFTER_S)
     assert state(job, "died")
     assert was_deleted(job)
-    assert (ended(job).kind, ended(job).nodes) == ("node", ("vn4",))
+    assert (end_of(job).kind, end_of(job).nodes) == ("node", ("vn4",))
 
 
 def test_a_job_about_which_grid_engine_says_nothing_is_lost(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,4 +311,4 @@ def test_a_job_about_which_grid_engine_says_nothing_is_lost(job: Any, monkeypatc
     pass_time(monkeypatch, 180.0)
     job.scheduler.poll(job)
     assert job.finished()
-    assert ended(job).kind == "lost"
+    assert end_of(job).kind == "lost"

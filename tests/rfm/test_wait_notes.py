@@ -105,12 +105,12 @@ def test_only_a_terminal_shows_it(
 ) -> None:
     looked: list[int] = []
 
-    class Watched(threading.Thread):
+    class WatchedThread(threading.Thread):
         def start(self) -> None:
             looked.append(1)
             super().start()
 
-    monkeypatch.setattr(threading, "Thread", Watched)
+    monkeypatch.setattr(threading, "Thread", WatchedThread)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
     (tmp_path / "waiting.json").write_text("{}", encoding="utf-8")
     with shown_silence(tmp_path):

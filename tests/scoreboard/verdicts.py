@@ -117,7 +117,7 @@ def _entries_of_row(file: str, row: Row, parsed: ParsedOutput, text: str) -> Ite
         yield Entry(row, file, None, "no-benchmark", "it has no table of a benchmark")
         return
     try:
-        judged = _judged(row, parsed, text)
+        judged = _row_judgements(row, parsed, text)
     except RailyardError as error:
         yield Entry(row, file, None, "not-judged", ours(str(error)))
         return
@@ -128,7 +128,7 @@ def _entries_of_row(file: str, row: Row, parsed: ParsedOutput, text: str) -> Ite
         yield Entry(row, file, one.benchmark, state, why if state == "unknown-link" else ours(one.reason))
 
 
-def _judged(row: Row, parsed: ParsedOutput, text: str) -> Sequence[Judgement]:
+def _row_judgements(row: Row, parsed: ParsedOutput, text: str) -> Sequence[Judgement]:
     """Return the verdicts of a row's tables; without a link that carried them, of their curves alone."""
     loopback = row.link.startswith("loopback ") and any(
         key_of(table) == "perftest/ib_write_bw" for table in parsed.tables

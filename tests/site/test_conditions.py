@@ -230,7 +230,7 @@ def test_every_condition_of_every_reference_file_can_be_read() -> None:
 
 
 def test_the_table_reads_only_facts_that_a_node_says_of_itself() -> None:
-    class Asked(dict[str, str]):
+    class FactSpy(dict[str, str]):
         """Facts that note which names were asked for."""
 
         def __init__(self) -> None:
@@ -244,7 +244,7 @@ def test_the_table_reads_only_facts_that_a_node_says_of_itself() -> None:
             self.names.add(str(name))
             return False
 
-    facts, rail = Asked(), Asked()
+    facts, rail = FactSpy(), FactSpy()
     for condition in CONDITIONS.values():
         assert shown_values(condition.name, NodeFactsShown(facts, (rail,))) == ()
     assert facts.names <= set(FACTS)

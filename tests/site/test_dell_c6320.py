@@ -17,7 +17,7 @@ from railyard.verdict.stored_outputs.judge import judge
 from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.system_target import of_system
 from railyard.verdict.wording.reference import own_condition
-from tests.made.words import below
+from tests.made.words import below_words
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = tuple(2**n for n in range(23))
@@ -43,7 +43,7 @@ def site() -> Site:
     return site_at(ROOT, "dell-c6320")
 
 
-def judged(site: Site, fabric: str, key: str, columns: Mapping[str, str], *rows: tuple[Cell, ...]) -> Judgement:
+def judge_rows(site: Site, fabric: str, key: str, columns: Mapping[str, str], *rows: tuple[Cell, ...]) -> Judgement:
     tool, _, name = key.partition("/")
     context = MappingProxyType({"pairs": 1} if find(key).sums_pairs else {})
     table = Table(tool, None, name, tuple(columns), tuple(columns.values()), rows, 1, True, context)
@@ -51,9 +51,9 @@ def judged(site: Site, fabric: str, key: str, columns: Mapping[str, str], *rows:
     return found
 
 
-def streamed(site: Site, fabric: str, peak_mb_s: float, key: str = "osu/osu_bw") -> Judgement:
+def judge_stream(site: Site, fabric: str, peak_mb_s: float, key: str = "osu/osu_bw") -> Judgement:
     rows = [(size, size / (0.2 + size / peak_mb_s)) for size in SIZES]
-    return judged(site, fabric, key, {"size": "B", "bandwidth": "MB/s"}, *rows)
+    return judge_rows(site, fabric, key, {"size": "B", "bandwidth": "MB/s"}, *rows)
 
 
 def targets(site: Site, fabric: str, key: str, name: str, size: int) -> list[float]:
@@ -92,7 +92,7 @@ def test_every_entry_says_where_it_is_from_and_on_what(site: Site) -> None:
         ("fdr", 6305.0, "pass", "bandwidth holds fdr-bandwidth, class:ib-fdr and day-one, at worst ", []),
         (
             *("edr", 6305.0, "fail"),
-            f"rule 5 (reference): {below(6303, 12028, 4 << 20)}, the bound of edr-bandwidth "
+            f"rule 5 (reference): {below_words(6303, 12028, 4 << 20)}, the bound of edr-bandwidth "
             "(published: Olusanya and Hussain, ",
             ["lower-generation"],
         ),
@@ -113,7 +113,7 @@ def test_every_entry_says_where_it_is_from_and_on_what(site: Site) -> None:
 def test_a_curve_of_edr_one_like_fdr_and_an_impossible_one_are_told_apart(
     site: Site, fabric: str, peak_mb_s: float, state: str, sentence: str, causes: list[str]
 ) -> None:
-    found = streamed(site, fabric, peak_mb_s)
+    found = judge_stream(site, fabric, peak_mb_s)
     assert found.state == state
     assert found.sentence.startswith(sentence)
     assert [cause.cause for cause in found.causes] == causes
@@ -123,65 +123,65 @@ def test_a_curve_of_edr_one_like_fdr_and_an_impossible_one_are_told_apart(
 def test_the_floor_of_the_links_class_holds_beside_the_published_figure(site: Site, fabric: str, floor: int) -> None:
     peak = {"edr": 12400.0, "fdr": 6300.0}[fabric]
     rows = [(1 << 20, floor - 1.0), (2 << 20, peak), (4 << 20, peak)]
-    found = judged(site, fabric, "osu/osu_bw", {"size": "B", "bandwidth": "MB/s"}, *rows)
+    found = judge_rows(site, fabric, "osu/osu_bw", {"size": "B", "bandwidth": "MB/s"}, *rows)
     assert found.sentence.startswith(
         f"rule 5 (reference): {own_condition(1.0, 'MB/s', 1 / floor)}: "
-        f"{below(floor - 1, floor, 1 << 20)}, the bound of "
+        f"{below_words(floor - 1, floor, 1 << 20)}, the bound of "
         f"class:ib-{fabric} (class: Railyard's own condition, not physics: InfiniBand "
         f"{fabric.upper()} 4X streams at least "
     )
     rows[0] = (1 << 20, floor + 1.0)
-    assert judged(site, fabric, "osu/osu_bw", {"size": "B", "bandwidth": "MB/s"}, *rows).state == "pass"
+    assert judge_rows(site, fabric, "osu/osu_bw", {"size": "B", "bandwidth": "MB/s"}, *rows).state == "pass"
 
 
 def test_a_size_that_the_reference_gives_and_the_output_lacks_fails(site: Site) -> None:
     rows = [(size, 12350.0) for size in (1 << 20, 2 << 20)]
-    found = judged(site, "edr", "osu/osu_bw", {"size": "B", "bandwidth": "MB/s"}, *rows)
+    found = judge_rows(site, "edr", "osu/osu_bw", {"size": "B", "bandwidth": "MB/s"}, *rows)
     assert found.sentence.startswith(
         "rule 5 (reference): bandwidth was not measured at 4 MiB, which edr-bandwidth (published: "
     )
-    only_large = judged(site, "edr", "osu/osu_latency", {"size": "B", "latency": "us"}, (4096, 2.75))
+    only_large = judge_rows(site, "edr", "osu/osu_latency", {"size": "B", "latency": "us"}, (4096, 2.75))
     assert (only_large.state, only_large.sentence.partition(", and")[0]) == (
         "not-judged",
         "not judged: edr-latency-smallest bounds latency only up to 4 B",
     )
 
 
-def doubled(smallest_us: float, largest_us: float) -> list[tuple[float, ...]]:
+def latency_rows(smallest_us: float, largest_us: float) -> list[tuple[float, ...]]:
     """Return latencies of 1 B to 4 KiB; all but the last are like the first."""
     return [*((1 << n, smallest_us) for n in range(12)), (4096, largest_us)]
 
 
 def test_sizes_that_only_the_output_has_are_bounded_by_the_link(site: Site) -> None:
-    found = streamed(site, "edr", 12405.0)
+    found = judge_stream(site, "edr", 12405.0)
     assert found.remarks == ()
     assert found.sentence.endswith("(bounded: 23 of 23 sizes, 1 B to 4 MiB)")
-    rows = [(0, 0.79), *doubled(0.80, 2.70), (8192, 4.0)]
-    found = judged(site, "edr", "osu/osu_latency", {"size": "B", "latency": "us"}, *rows)
+    rows = [(0, 0.79), *latency_rows(0.80, 2.70), (8192, 4.0)]
+    found = judge_rows(site, "edr", "osu/osu_latency", {"size": "B", "latency": "us"}, *rows)
     assert found.state == "pass"
     assert found.sentence.endswith("(bounded: 15 of 15 sizes, 0 B to 8 KiB)")
 
 
 @pytest.mark.parametrize(("latency_us", "state"), [(0.87, "pass"), (0.89, "fail"), (0.39, "fail")])
 def test_latencies_above_the_tolerance_and_below_the_least_fail(site: Site, latency_us: float, state: str) -> None:
-    rows = doubled(latency_us, 2.75)
-    assert judged(site, "edr", "osu/osu_latency", {"size": "B", "latency": "us"}, *rows).state == state
+    rows = latency_rows(latency_us, 2.75)
+    assert judge_rows(site, "edr", "osu/osu_latency", {"size": "B", "latency": "us"}, *rows).state == state
 
 
 def many_messages(site: Site, fabric: str, rate: float) -> Judgement:
     columns = {"size": "B", "bandwidth": "MB/s", "message_rate": "1/s"}
     peak = {"edr": 12400.0, "fdr": 6300.0}[fabric]
     rows = [(8 << n, min(8e-6 * rate * 2**n, peak)) for n in range(18)]
-    return judged(site, fabric, "osu/osu_mbw_mr", columns, *((size, mb, 1e6 * mb / size) for size, mb in rows))
+    return judge_rows(site, fabric, "osu/osu_mbw_mr", columns, *((size, mb, 1e6 * mb / size) for size, mb in rows))
 
 
 @pytest.mark.fault("output", "a message rate 3 % above what the card can send", "of the upper limit")
-def test_more_messages_than_the_card_can_send_are_impossible(site: Site, said: str) -> None:
+def test_more_messages_than_the_card_can_send_are_impossible(site: Site, promise: str) -> None:
     nominal = 150e6
     for rate, state in ((nominal * 0.99, "pass"), (nominal * 1.01, "pass"), (nominal * 1.03, "fail")):
         found = many_messages(site, "edr", rate)
         assert found.state == state
-    assert said in found.sentence
+    assert promise in found.sentence
     assert found.sentence.startswith(
         f"rule 3 (possible): {IMPOSSIBLE}message_rate {nominal * 1.03:.0f} 1/s at 8 B is 103.0 % of the upper limit, "
         f"{nominal:.0f} 1/s, of edr-message-rate (published: "
@@ -189,12 +189,12 @@ def test_more_messages_than_the_card_can_send_are_impossible(site: Site, said: s
 
 
 @pytest.mark.fault("output", "more messages than packets fit on the wire", "of what the link carries")
-def test_fdr_sends_more_than_its_nominal_rate_and_not_more_than_its_wire_carries(site: Site, said: str) -> None:
+def test_fdr_sends_more_than_its_nominal_rate_and_not_more_than_its_wire_carries(site: Site, promise: str) -> None:
     # "More than 90 million messages a second": 96 million are healthy. 6818.2 MB/s / 26 B = 262.2 million packets.
     for rate, state in ((96e6, "pass"), (262.2e6 * 1.01, "pass"), (262.2e6 * 1.03, "fail")):
         found = many_messages(site, "fdr", rate)
         assert found.state == state
-    assert said in found.sentence
+    assert promise in found.sentence
     assert found.sentence.startswith(
         f"rule 3 (possible): {IMPOSSIBLE}message_rate 270066000 1/s at 8 B is 103.0 % of what the link carries, "
         "262237762 1/s (ib-fdr 6818.2 MB/s / 26 B of headers; InfiniBand Trade Association, "
@@ -211,7 +211,7 @@ def test_the_rate_of_all_cores_has_the_same_upper_limit(site: Site) -> None:
 
 
 def test_a_benchmark_without_a_reference_fails_with_a_sentence(site: Site) -> None:
-    found = judged(site, "edr", "osu/osu_allreduce", {"size": "B", "avg": "us"}, (8, 4.0))
+    found = judge_rows(site, "edr", "osu/osu_allreduce", {"size": "B", "avg": "us"}, (8, 4.0))
     assert (found.state, found.sentence) == (
         "fail",
         "rule 5 (reference): no reference for latency with hpcx over mlx5_0:1 on fabric edr of dell-c6320, and the "

@@ -43,7 +43,7 @@ ALLREDUCE = Need("ImbAllreduce", "imb", "imb/Allreduce", 4)
 STREAM = Need("NetpipeStream", "netpipe", "netpipe/stream", 2)
 
 
-def changed(site: Site, **changes: Any) -> System:
+def changed_system(site: Site, **changes: Any) -> System:
     return site.system.model_copy(update=changes)
 
 
@@ -88,12 +88,12 @@ def test_each_reason_is_one_sentence(
 def test_a_stack_that_cannot_drive_the_rails_says_why(virtual: Site) -> None:
     many = tuple(Rail.model_validate({"device": f"hsn{n}", "counters": "netdev"}) for n in range(8))
     hsn = virtual.system.fabrics["hsn"].model_copy(update={"rails": many})
-    system = changed(virtual, fabrics={"hsn": hsn})
+    system = changed_system(virtual, fabrics={"hsn": hsn})
     assert why_not(system, "hsn", "mpich", 8, UNIBAND) == (
         "mpich on tcp: striping over ch4:ucx over tcp uses at most 4 rails, 8 were asked for"
     )
     assert why_not(system, "hsn", "mpich", 4, UNIBAND) is None
-    opa = changed(virtual, fabrics={"hsn": hsn.model_copy(update={"kind": "slingshot"})})
+    opa = changed_system(virtual, fabrics={"hsn": hsn.model_copy(update={"kind": "slingshot"})})
     assert why_not(opa, "hsn", "intelmpi", 1, UNIBAND) == (
         "intelmpi on slingshot: Intel MPI has no cxi provider, and its guide (OFI Providers Support) names none: use "
         "craympich, openmpi or mpich."
@@ -102,7 +102,7 @@ def test_a_stack_that_cannot_drive_the_rails_says_why(virtual: Site) -> None:
 
 def test_a_stack_that_cannot_be_told_the_fabrics_class_says_why(virtual: Site) -> None:
     roce = virtual.system.fabrics["hsn"].model_copy(update={"kind": "roce", "traffic_class": 104})
-    system = changed(virtual, fabrics={"hsn": roce}, stacks={"mvapich2": virtual.system.stacks["mpich"]})
+    system = changed_system(virtual, fabrics={"hsn": roce}, stacks={"mvapich2": virtual.system.stacks["mpich"]})
     assert why_not(system, "hsn", "mvapich2", 1, UNIBAND) == (
         "mvapich2 on roce: traffic class 104 was asked for, but mvapich2 has no setting for it (only for a service "
         "level)"
@@ -116,10 +116,10 @@ def test_a_check_of_some_kinds_of_fabric_runs_over_those_alone(virtual: Site) ->
         "fabtests/fi_rdm_tagged_bw is measured only over fabrics of kind slingshot and efa, not tcp"
     )
     slingshot = virtual.system.fabrics["hsn"].model_copy(update={"kind": "slingshot"})
-    system = changed(virtual, fabrics={"hsn": slingshot})
+    system = changed_system(virtual, fabrics={"hsn": slingshot})
     assert why_not(system, "hsn", "mpich", 1, need) is None
-    assert selected(system, "hsn", "mpich", 1, need)
-    assert not selected(virtual.system, "hsn", "mpich", 1, need)
+    assert accepts_cell(system, "hsn", "mpich", 1, need)
+    assert not accepts_cell(virtual.system, "hsn", "mpich", 1, need)
 
 
 def test_a_rank_on_every_core_needs_to_know_how_many_and_nodes_of_ones_own(virtual: Site) -> None:
@@ -127,7 +127,7 @@ def test_a_rank_on_every_core_needs_to_know_how_many_and_nodes_of_ones_own(virtu
     assert why_not(virtual.system, "hsn", "mpich", 1, need) == (
         "a rank on every core needs nodes with their own cores; those of virtual share one host's"
     )
-    real = changed(virtual, provider="nodes")
+    real = changed_system(virtual, provider="nodes")
     unknown = real.model_copy(update={"nodes": virtual.system.nodes.model_copy(update={"hardware": None})})
     assert why_not(unknown, "hsn", "mpich", 1, need) == (
         "virtual does not state the number of cores per node (nodes: hardware: cores)"
@@ -137,11 +137,11 @@ def test_a_rank_on_every_core_needs_to_know_how_many_and_nodes_of_ones_own(virtu
     assert why_not(known, "hsn", "mpich", 1, need) is None
     for system, there in ((virtual.system, False), (unknown, False), (known, True)):
         assert ("cores" in partition_features(system, "hsn")) == there
-        assert selected(system, "hsn", "mpich", 1, need) == there
+        assert accepts_cell(system, "hsn", "mpich", 1, need) == there
 
 
 def test_a_single_host_stands_in_for_any_number_of_nodes(virtual: Site) -> None:
-    host = changed(virtual, provider="host", nodes=Nodes.model_validate({"names": ["localhost"]}))
+    host = changed_system(virtual, provider="host", nodes=Nodes.model_validate({"names": ["localhost"]}))
     assert why_not(host, "hsn", "mpich", 1, Need("Big", "imb", "imb/Alltoall", 64)) is None
     assert "nodes64" in partition_features(host, "hsn")
 
@@ -152,7 +152,7 @@ def test_the_first_reason_is_the_systems_own(virtual: Site) -> None:
 
 
 def test_a_disabled_cell_can_run_and_has_the_sites_reason(virtual: Site) -> None:
-    system = changed(virtual, disabled=(DisabledCombination(fabric="hsn", rails=2, reason="hsn1 is on order"),))
+    system = changed_system(virtual, disabled=(DisabledCombination(fabric="hsn", rails=2, reason="hsn1 is on order"),))
     assert disabled_reason(system, TestId("hsn", "mpich", 2)) == "hsn1 is on order"
     assert [disabled_reason(system, TestId(*cell)) for cell in (("hsn", "mpich", 1), ("eth", "mpich", 2))] == [
         None,
@@ -168,7 +168,7 @@ def test_a_disabled_cell_can_run_and_has_the_sites_reason(virtual: Site) -> None
     assert cells["hsn", "openmpi", 2].reason == why_not(system, "hsn", "openmpi", 2, UNIBAND)
 
 
-def _at(cell: Cell) -> tuple[str, str, int]:
+def _cell_key(cell: Cell) -> tuple[str, str, int]:
     return cell.test.fabric, cell.test.stack, cell.test.rails
 
 
@@ -177,17 +177,17 @@ def test_one_benchmark_is_switched_off_and_so_is_what_no_reference_has_a_number_
         DisabledCombination.model_validate({"benchmark": "imb/Allreduce", "reason": "no collectives"}),
         DisabledCombination(without_reference=True, reason="no figure"),
     )
-    system = changed(virtual, disabled=entries)
+    system = changed_system(virtual, disabled=entries)
     cells = matrix(system, (UNIBAND, ALLREDUCE, STREAM), lambda test: test.benchmark != "netpipe/stream")
-    reasons = {cell.test.benchmark: cell.reason for cell in cells if _at(cell) == ("eth", "openmpi", 1)}
+    reasons = {cell.test.benchmark: cell.reason for cell in cells if _cell_key(cell) == ("eth", "openmpi", 1)}
     assert reasons["netpipe/stream"] == "no figure"
-    reasons = {cell.test.benchmark: cell.reason for cell in cells if _at(cell) == ("eth", "mpich", 1)}
+    reasons = {cell.test.benchmark: cell.reason for cell in cells if _cell_key(cell) == ("eth", "mpich", 1)}
     assert (reasons["imb/Uniband"], reasons["imb/Allreduce"]) == (None, "no collectives")
 
 
 def test_the_first_entry_that_covers_a_combination_gives_the_reason(virtual: Site) -> None:
     entries = (DisabledCombination(stack="mpich", reason="licence"), DisabledCombination(reason="moving house"))
-    system = changed(virtual, disabled=entries)
+    system = changed_system(virtual, disabled=entries)
     assert disabled_reason(system, TestId("hsn", "mpich", 1)) == "licence"
     assert disabled_reason(system, TestId("hsn", "intelmpi", 1)) == "moving house"
 
@@ -229,12 +229,14 @@ def test_33_cells_of_the_virtual_cluster_run_every_day(virtual: Site) -> None:
 # ReFrame's features
 
 
-def selected(system: System, fabric: str, stack: str, rails: int, need: Need) -> bool:
+def accepts_cell(system: System, fabric: str, stack: str, rails: int, need: Need) -> bool:
     """Return whether ReFrame accepts this cell, by the base check's requirements: +railsN +nodesN, and its terms."""
-    return taken(partition_features(system, fabric), environment_features(system, fabric, stack), rails, need)
+    return accepts_features(
+        partition_features(system, fabric), environment_features(system, fabric, stack), rails, need
+    )
 
 
-def taken(partition: list[str], environment: list[str], rails: int, need: Need) -> bool:
+def accepts_features(partition: list[str], environment: list[str], rails: int, need: Need) -> bool:
     """Return the same for the features of a partition and of an environment."""
     tools = [libraries.pair_feature(need.tool) if need.pair else need.tool]
     if need.starts_itself and rails == 1:
@@ -289,7 +291,12 @@ def test_features_and_reasons_agree_on_every_cell_of_every_system() -> None:
                 environment = environment_features(system, fabric, stack)
                 for rails, need in product(RAIL_COUNTS, asked):
                     runs = why_not(system, fabric, stack, rails, need) is None
-                    assert taken(partition, environment, rails, need) == runs, (system.system, fabric, stack, rails)
+                    assert accepts_features(partition, environment, rails, need) == runs, (
+                        system.system,
+                        fabric,
+                        stack,
+                        rails,
+                    )
                     seen += 1
     assert seen >= 252
 
@@ -310,7 +317,7 @@ def test_features_and_reasons_agree_where_nodes_have_gpus(with_gpus: System) -> 
     }
     for fabric, stack, rails, need in product(with_gpus.fabrics, with_gpus.stacks, RAIL_COUNTS, device):
         cell = (fabric, stack, rails, need.check)
-        assert selected(with_gpus, fabric, stack, rails, need) == (cell in runs), cell
+        assert accepts_cell(with_gpus, fabric, stack, rails, need) == (cell in runs), cell
     assert {cell[:3] for cell in runs} == {
         ("ndr", "openmpi", 1), ("ndr", "openmpi", 2), ("ndr", "verbs", 1), ("ndr", "verbs", 2),
     }  # fmt: skip
@@ -368,12 +375,12 @@ def test_features_and_reasons_agree_on_an_application_with_and_without_mpi(
         if name != "mpich"
     }
     gamess = Application(figure="(?P<seconds>[0-9]+)", success="done")
-    system = changed(virtual, stacks={**virtual.system.stacks, **stated}, applications={"gamess": gamess})
+    system = changed_system(virtual, stacks={**virtual.system.stacks, **stated}, applications={"gamess": gamess})
     need = Need(
         "Installed", "gamess", "installed/gamess", 2, starts_itself=True, pair_a_rail=True, feature="app-gamess"
     )
     runs = why_not(system, "hsn", stack, rails, need) is None
-    assert selected(system, "hsn", stack, rails, need) == runs
+    assert accepts_cell(system, "hsn", stack, rails, need) == runs
     assert runs == (stack == "openmpi" or (stack, rails) == ("tcp", 1))
 
 
@@ -409,7 +416,7 @@ def test_features_and_reasons_agree_whatever_the_system(
     need = Need("Check", "imb", "imb/Uniband", span)
     cell = next((c for c in matrix(system, (need,)) if c.test.rails == asked), None)
     reason = why_not(system, "fabric", stack, asked, need)
-    assert selected(system, "fabric", stack, asked, need) == (reason is None)
+    assert accepts_cell(system, "fabric", stack, asked, need) == (reason is None)
     # The matrix ends at the largest number of rails of a fabric; beyond it nothing runs.
     assert reason is not None if cell is None else cell.reason == reason
 
@@ -418,7 +425,7 @@ def test_a_system_asks_for_problems_by_features_of_the_stacks_that_have_the_tool
     entry = virtual.system.stacks["openmpi"]
     with_npb = entry.model_copy(update={"benchmarks": {**entry.benchmarks, "npb": "/opt/npb/bin", "gamess": "/opt/g"}})
     gamess = Application(figure="(?P<seconds>[0-9]+)", success="done")
-    system = changed(
+    system = changed_system(
         virtual,
         stacks={**virtual.system.stacks, "openmpi": with_npb},
         applications={"gamess": gamess},
@@ -433,7 +440,7 @@ def test_a_system_asks_for_problems_by_features_of_the_stacks_that_have_the_tool
     assert "app-gamess" in environment_features(system, "hsn", "openmpi")
     assert "wrf-conus12km-v4" not in environment_features(system, "hsn", "openmpi")
     zones = entry.model_copy(update={"benchmarks": {"npb-mz": "/opt/npb-mz/bin"}})
-    assert environment_features(changed(virtual, stacks={"openmpi": zones}), "hsn", "openmpi")[:3] == [
+    assert environment_features(changed_system(virtual, stacks={"openmpi": zones}), "hsn", "openmpi")[:3] == [
         "npb-mz", "npb-S", "npb-W",
     ]  # fmt: skip
     asked = (Need("A", "npb", "npb/CG/W", 2, feature="npb-cg-W"), Need("B", "npb", "npb/CG/C", 2, feature="npb-cg-C"))

@@ -108,9 +108,9 @@ def bound(virtual: Site) -> Site:
     ],
 )
 def test_a_run_is_judged_by_the_references_of_its_hops(
-    assessed: Callable[..., Assessment], bound: Site, hops: int | None, state: str, end: str | None
+    assess_cell: Callable[..., Assessment], bound: Site, hops: int | None, state: str, end: str | None
 ) -> None:
-    found = assessed(site=bound, hops=hops)
+    found = assess_cell(site=bound, hops=hops)
     assert found.verdict.state == state
     if end is None:
         assert "hops" not in found.verdict.text
@@ -119,8 +119,8 @@ def test_a_run_is_judged_by_the_references_of_its_hops(
         assert found.verdict.text.endswith(end)
 
 
-def test_references_that_hold_for_any_hops_need_none(assessed: Callable[..., Assessment]) -> None:
-    verdicts: list[Any] = [assessed(hops=hops).verdict for hops in (None, 3)]
+def test_references_that_hold_for_any_hops_need_none(assess_cell: Callable[..., Assessment]) -> None:
+    verdicts: list[Any] = [assess_cell(hops=hops).verdict for hops in (None, 3)]
     assert [(verdict.state, "hops" in verdict.text) for verdict in verdicts] == [("pass", False), ("pass", False)]
 
 

@@ -44,7 +44,7 @@ def ways() -> Iterator[tuple[str, str, Way]]:
                 yield name, kind, way
 
 
-def told(name: str, kind: str, way: Way, spread: Spread) -> ask.Settings:
+def settings_of(name: str, kind: str, way: Way, spread: Spread) -> ask.Settings:
     rails = 1 if spread.policy == "single" else 2
     return ask.settings(name, kind, NAMES[kind][:rails], rails, spread.policy)
 
@@ -96,7 +96,7 @@ def test_every_stack_has_a_way_or_a_sentence(name: str, kind: str) -> None:
 def test_every_way_leaves_no_blank_open() -> None:
     for name, kind, way in ways():
         for spread in way.spreads:
-            found = told(name, kind, way, spread)
+            found = settings_of(name, kind, way, spread)
             assert not re.search(r"\{[a-z_]+\}", " ".join([*found.env.values(), *found.proof.env.values()]))
             assert not re.search(r"\{[a-z_]+\}", " ".join(found.proof.patterns)), (name, kind)
 
@@ -170,11 +170,11 @@ def test_no_other_module_compares_a_stacks_name() -> None:
             text = path.read_text(encoding="utf-8")
             # Without such a name there is nothing to compare, and parsing takes longer than a search.
             if not set(ROOMS) & set(path.parents) and any(f'"{name}"' in text for name in STACKS):
-                found += [f"{path.relative_to(ROOT)}:{line}" for line in compared(ast.parse(text))]
+                found += [f"{path.relative_to(ROOT)}:{line}" for line in comparison_lines(ast.parse(text))]
     assert found == []
 
 
-def compared(tree: ast.AST) -> Iterator[int]:
+def comparison_lines(tree: ast.AST) -> Iterator[int]:
     """Return the lines with a quoted stack name in a comparison, a match, or startswith and endswith.
 
     A name that is also a kind of fabric (tcp) counts if the comparison is about a stack.
@@ -192,9 +192,9 @@ def compared(tree: ast.AST) -> Iterator[int]:
 
 
 def test_the_search_for_names_finds_them() -> None:
-    assert list(compared(ast.parse('a = 1\nif stack == "mpich": pass\nb = stack in ("hpcx", "x")\n'))) == [2, 3]
-    assert list(compared(ast.parse('STACKS = {"mpich": 1}\nrun("mpich")\n'))) == []
-    assert list(compared(ast.parse('if kind == "tcp": pass\nif stack == "tcp": pass\n'))) == [2]
+    assert list(comparison_lines(ast.parse('a = 1\nif stack == "mpich": pass\nb = stack in ("hpcx", "x")\n'))) == [2, 3]
+    assert list(comparison_lines(ast.parse('STACKS = {"mpich": 1}\nrun("mpich")\n'))) == []
+    assert list(comparison_lines(ast.parse('if kind == "tcp": pass\nif stack == "tcp": pass\n'))) == [2]
 
 
 def sections(page: str) -> dict[str, str]:

@@ -24,7 +24,7 @@ from railyard.verdict.wording import run_rules as run_words
 from railyard.verdict.wording.path import carried_part, idle_part, unseen_rest
 from railyard.verdict.wording.reference import not_in_references
 from railyard.verdict.wording.run_rules import say_reported
-from tests.made.judged import IDLE, case_of, counters_file, judged
+from tests.made.judged_run import IDLE, case_of, counters_file, judge_output
 from tests.made.words import at_line
 
 #: MB that each node sends and receives over hsn0.
@@ -78,7 +78,7 @@ def ran(virtual: Site) -> Run:
         own = on or {}
         traffic = {node: {"hsn0": BUSY, **(moved or {}), **own.get(node, {})} for node in names}
         parse = npb.parse if benchmark.startswith("npb/") else hpl.parse
-        return judged(case, output, parse, traffic)
+        return judge_output(case, output, parse, traffic)
 
     return run
 
@@ -102,7 +102,7 @@ def with_reference(site: Site, benchmark: str, metric: str, floor: float, unit: 
     return replace(site, references=replace(site.references, entries=(*site.references.entries, entry)))
 
 
-def said(found: Assessment) -> tuple[str, int | None, str]:
+def verdict_summary(found: Assessment) -> tuple[str, int | None, str]:
     return found.verdict.state, found.verdict.rule, found.verdict.text
 
 
@@ -112,7 +112,7 @@ NOT_ASSERTED = not_judged(reference_words.only_reported([reference_words.say_bec
 
 def test_a_sound_run_without_a_reference_is_report_only(ran: Run) -> None:
     found = ran("npb/CG/W", npb_text(), remarks=("4 of 4 nodes, 1 of 1 cores a node",))
-    state, rule, sentence = said(found)
+    state, rule, sentence = verdict_summary(found)
     assert (state, rule) == ("report-only", None)
     no_limit = run_words.no_limit_for(["op_rate", "runtime"])
     assert sentence.startswith(f"{NOT_ASSERTED}; rule 3 (possible) not judged: {no_limit}; ")
@@ -143,7 +143,7 @@ def test_a_short_run_that_a_reference_names_fails_whatever_it_gave(ran: Run, vir
     """A rate of a second of start-up is neither a pass nor a slow network."""
     referenced = with_reference(virtual, "npb/CG/W", "op_rate", least, "Mop/s")
     found = ran("npb/CG/W", npb_text(seconds=1.5), site=referenced)
-    assert said(found)[:2] == ("fail", 5)
+    assert verdict_summary(found)[:2] == ("fail", 5)
     assert found.verdict.fault == "reference"
     assert found.verdict.sentence.startswith("not judged by own: npb/CG/W computed for 1.500 s, expected at least 20 s")
     assert found.verdict.suspects == ()
@@ -161,7 +161,7 @@ def test_the_path_of_a_kernel_without_a_known_bound_is_what_the_counters_show(ra
 def test_an_application_whose_messages_may_be_small_speaks_for_one_rail_where_the_other_idled(ran: Run) -> None:
     """MPICH over UCX splits from 1 MiB on; CG of class W sends less, and nothing reports this."""
     found = ran("npb/CG/W", npb_text(), rails=2)
-    assert said(found)[:2] == ("report-only", None)
+    assert verdict_summary(found)[:2] == ("report-only", None)
     assert (found.path.state, found.path.one_rail) == ("not-judged", True)
     idled = path_words.idled_on_all(["hsn1"], ["vn1", "vn2", "vn3", "vn4"])
     why = path_words.tells_one_rail(idled, "mpich", 1 << 20, "npb/CG/W", ["hsn0"])
@@ -175,14 +175,14 @@ def test_nodes_that_moved_too_little_to_be_judged_do_not_make_it_the_fault_of_th
     """CG of class S: two nodes move 2.5 MB each way and two 4.9, all of it over one rail."""
     little = {node: {"hsn0": (2.5, 2.5)} for node in ("vn1", "vn4")}
     found = ran("npb/CG/S", npb_text("CG", "S"), {"hsn0": (4.9, 4.9)}, rails=2, on=little)
-    assert (said(found)[0], found.path.one_rail, found.path.suspects) == ("report-only", True, ())
+    assert (verdict_summary(found)[0], found.path.one_rail, found.path.suspects) == ("report-only", True, ())
     all_little = ran("npb/CG/S", npb_text("CG", "S"), {"hsn0": (2.5, 2.5), "hsn1": (0.0, 0.0)}, rails=2)
-    assert (said(all_little)[0], all_little.path.one_rail) == ("report-only", True)
+    assert (verdict_summary(all_little)[0], all_little.path.one_rail) == ("report-only", True)
 
 
 def test_a_rail_that_idles_on_one_node_alone_fails_an_application(ran: Run) -> None:
     found = ran("npb/CG/W", npb_text(), {"hsn1": BUSY}, rails=2, on={"vn3": {"hsn1": IDLE}})
-    assert said(found)[:2] == ("fail", 4)
+    assert verdict_summary(found)[:2] == ("fail", 4)
     assert found.path.sentence.startswith(f"{idle_part('hsn1', 'vn3', 'sent', 100_000, 30_100_000)}: {IDLE_SECOND}")
     assert {(one.kind, one.node, one.rail) for one in found.path.suspects} == {("rail", "vn3", "hsn1")}
 
@@ -190,20 +190,20 @@ def test_a_rail_that_idles_on_one_node_alone_fails_an_application(ran: Run) -> N
 def test_a_transpose_that_must_be_split_fails_over_one_rail(ran: Run) -> None:
     """A message of FT of class A is 8 MiB on four ranks: 256 x 256 x 128 x 16 / 16."""
     found = ran("npb/FT/A", npb_text("FT", "A"), {"hsn0": (800.0, 800.0)}, rails=2)
-    assert said(found)[:2] == ("fail", 4)
+    assert verdict_summary(found)[:2] == ("fail", 4)
     assert {one.kind for one in found.path.suspects} == {"stack"}
 
 
 def test_bytes_over_another_network_fail_it(ran: Run) -> None:
     found = ran("npb/CG/W", npb_text(), {"hsn0": IDLE, "eth0": BUSY})
-    assert said(found)[:2] == ("fail", 4)
+    assert verdict_summary(found)[:2] == ("fail", 4)
     assert found.path.sentence.startswith(path_words.not_intended("eth0", "vn1", "sent 30.0 MB while the run"))
 
 
 def test_a_transpose_that_no_rail_carried_is_missing(ran: Run) -> None:
     """FT of class W sends 7 x 128 x 128 x 32 x 16 / 4 x 3/4 B per node: 11.0 MB."""
     found = ran("npb/FT/W", npb_text("FT"), {"hsn0": (5.0, 5.0)})
-    assert said(found)[:2] == ("fail", 4)
+    assert verdict_summary(found)[:2] == ("fail", 4)
     assert found.path.sentence == (
         f"{NOT_PROVEN}{carried_part(['hsn0'], 'vn1', 'sent', 5_000_000, 11_000_000)}{unseen_rest('')}"
     )
@@ -215,7 +215,7 @@ def test_a_transpose_that_no_rail_carried_is_missing(ran: Run) -> None:
 def test_what_moves_next_to_nothing_has_no_path_to_prove(ran: Run, benchmark: str) -> None:
     _, name, problem = benchmark.split("/")
     found = ran(benchmark, npb_text(name, problem), {"hsn0": IDLE})
-    assert said(found)[0] == "report-only"
+    assert verdict_summary(found)[0] == "report-only"
     assert found.verdict.rules[3].sentence == (
         f"not judged: {benchmark} moves too little to tell from what the start of a job moves"
     )
@@ -227,23 +227,23 @@ def test_a_run_on_one_node_keeps_off_every_network(ran: Run) -> None:
         "proven",
         "no network of vn1 carried more than the start of a job does",
     )
-    assert said(quiet)[0] == "report-only"
+    assert verdict_summary(quiet)[0] == "report-only"
     loud = ran("npb/FT/W/1-nodes", npb_text("FT", processes=1), nodes=1)
-    assert said(loud)[:2] == ("fail", 4)
+    assert verdict_summary(loud)[:2] == ("fail", 4)
 
 
 def test_ranks_that_do_not_know_one_another_fail_rule_1(ran: Run) -> None:
     alone = ran("npb/CG/W", npb_text(processes=1) * 4)
-    assert said(alone)[:2] == ("fail", 1)
-    assert program.separate_runs(4, "", 4) in said(alone)[2]
+    assert verdict_summary(alone)[:2] == ("fail", 1)
+    assert program.separate_runs(4, "", 4) in verdict_summary(alone)[2]
     other = ran("hpl/hpl", hpl_text().replace("     2     2   ", "     1     2   "))
-    assert f'{at_line(1)}{program.other_ranks("hpl/hpl", 2, 4)}"' in said(other)[2]
+    assert f'{at_line(1)}{program.other_ranks("hpl/hpl", 2, 4)}"' in verdict_summary(other)[2]
 
 
 def test_a_verification_that_fails_fails_the_run(ran: Run) -> None:
     found = ran("npb/CG/W", npb_text(verified="UNSUCCESSFUL"))
-    assert said(found)[:2] == ("fail", 1)
-    assert said(found)[2].startswith(f"{run_words.wrong_data(True, '')}, {at_line(12)}")
+    assert verdict_summary(found)[:2] == ("fail", 1)
+    assert verdict_summary(found)[2].startswith(f"{run_words.wrong_data(True, '')}, {at_line(12)}")
 
 
 def multi_zone_text(processes: int = 4, threads: int | None = 8, verified: str = "SUCCESSFUL") -> str:
@@ -280,26 +280,26 @@ def test_other_processes_or_threads_fail_and_both_are_named(
     ran: Run, processes: int, threads: int | None, had: str
 ) -> None:
     found = ran("npb/SP-MZ/W", multi_zone_text(processes, threads), threads=2)
-    assert said(found)[:2] == ("fail", 1)
-    assert f"npb/SP-MZ/W ran on {had} in all, but the launch gave 4 and 8, 2 each" in said(found)[2]
+    assert verdict_summary(found)[:2] == ("fail", 1)
+    assert f"npb/SP-MZ/W ran on {had} in all, but the launch gave 4 and 8, 2 each" in verdict_summary(found)[2]
 
 
 def test_a_hybrid_run_that_calls_its_result_wrong_fails(ran: Run) -> None:
     found = ran("npb/SP-MZ/W", multi_zone_text(verified="UNSUCCESSFUL"), threads=2)
-    assert said(found)[:2] == ("fail", 1)
-    assert said(found)[2].startswith(f"{run_words.wrong_data(True, '')}, {at_line(12)}")
+    assert verdict_summary(found)[:2] == ("fail", 1)
+    assert verdict_summary(found)[2].startswith(f"{run_words.wrong_data(True, '')}, {at_line(12)}")
 
 
 @pytest.mark.parametrize("residual", ["8.1e+03 ...... FAILED", "nan ...... PASSED"])
 def test_a_residual_that_fails_fails_a_fine_rate(ran: Run, residual: str) -> None:
     found = ran("hpl/hpl", hpl_text(residual=residual))
-    assert said(found)[:2] == ("fail", 1)
+    assert verdict_summary(found)[:2] == ("fail", 1)
 
 
 def test_hpl_is_held_against_its_least_traffic(ran: Run) -> None:
     """N 4608 on 2 x 2: 0.9 x 8 N^2 / 4 is 38.2 MB each way."""
     found = ran("hpl/hpl", hpl_text(), {"hsn0": (60.0, 60.0)})
-    assert said(found)[0] == "report-only"
+    assert verdict_summary(found)[0] == "report-only"
     assert found.path.expected_bytes == 8 * int(0.9 * 8 * 4608**2 / 2 / 2)
     assert ran("hpl/hpl", hpl_text(), {"hsn0": (20.0, 20.0)}).path.state == "not-proven"
 
@@ -308,7 +308,7 @@ def test_a_rate_above_the_highest_clock_is_impossible(ran: Run, virtual: Site) -
     """Four nodes of 4 cores x 16 flop x 3 GHz do 768 Gflop/s."""
     site, moved = with_clock(virtual, turbo_ghz=3.0), {"hsn0": (60.0, 60.0)}
     fast = ran("hpl/hpl", hpl_text(800.0), moved, site=site)
-    assert said(fast) == (
+    assert verdict_summary(fast) == (
         "fail",
         3,
         f"{IMPOSSIBLE}performance 800.0 Gflop/s is 104.2 % of the most that its processors can do, 768.0 Gflop/s "
@@ -372,7 +372,9 @@ def test_threads_that_did_not_work_fail_hpl_on_every_node(
     nodes = replace(virtual, system=virtual.system.model_copy(update={"provider": "nodes"}))
     for site, expected in ((nodes, sentence), (virtual, None)):  # the virtual cluster's nodes share the host's cores
         case = case_of(site, "hpl/every-node", launch={"nodes": ("vn1", "vn2"), "within_node": True}, time_limit_s=120)
-        found = judged(case, every_node_text(*used_s), every_node.hpl_of_nodes, {node: {} for node in ("vn1", "vn2")})
+        found = judge_output(
+            case, every_node_text(*used_s), every_node.hpl_of_nodes, {node: {} for node in ("vn1", "vn2")}
+        )
         if expected is None:
             assert found.verdict.rule != 1, found.verdict.text
         else:
@@ -406,7 +408,7 @@ def test_threads_of_ranks_over_several_nodes_have_worked(
             counters_file(node, busy, case.launch.meant, used_cs=None if used is None else round(100 * used))
             for node, used in zip(names, used_s, strict=True)
         )
-        return judged(case, hpl_text(), hpl.parse, counters=texts, **left).verdict.text
+        return judge_output(case, hpl_text(), hpl.parse, counters=texts, **left).verdict.text
 
     said = verdict_of(nodes)
     assert (sentence is None) == ("threads" not in said)
@@ -420,12 +422,12 @@ def test_threads_of_which_nothing_is_known_did_not_work(virtual: Site) -> None:
     nodes = replace(virtual, system=virtual.system.model_copy(update={"provider": "nodes"}))
     case = case_of(nodes, "hpl/every-node", launch={"nodes": ("vn1",), "within_node": True}, time_limit_s=120)
     bare = every_node_text(3.26).replace("# railyard: used 326 326 56\n", "")
-    found = judged(case, bare, every_node.hpl_of_nodes, {"vn1": {}})
+    found = judge_output(case, bare, every_node.hpl_of_nodes, {"vn1": {}})
     assert f"{at_line(1)}{program.unknown_threads('hpl', 'vn1')}" in found.verdict.text
 
 
 @pytest.fixture
-def stuck(virtual: Site) -> Run:
+def stuck_run(virtual: Site) -> Run:
     """Return a function that assesses a run on four nodes that its time limit ended before it printed a result."""
 
     def run(benchmark: str, moved: tuple[float, float] = BUSY, **left: Any) -> Assessment:
@@ -436,7 +438,7 @@ def stuck(virtual: Site) -> Run:
         traffic = {node: {"hsn0": moved} for node in names}
         banner = "\n\n NAS Parallel Benchmarks (NPB3.4-MZ MPI+OpenMP) - LU-MZ Benchmark\n\n"
         parse = npb.parse if benchmark.startswith("npb/") else hpl.parse
-        return judged(case, banner, parse, traffic, exit_code=124, timed_out=True, **left)
+        return judge_output(case, banner, parse, traffic, exit_code=124, timed_out=True, **left)
 
     return run
 
@@ -444,16 +446,16 @@ def stuck(virtual: Site) -> Run:
 @pytest.mark.parametrize("benchmark", ["npb/LU-MZ/S", "npb/CG/W", "hpl/hpl"])
 @pytest.mark.parametrize("moved", [BUSY, (0.0, 0.0)])
 def test_a_stuck_application_without_a_finding_of_the_path_is_not_told_to_look_at_rails(
-    stuck: Run, benchmark: str, moved: tuple[float, float]
+    stuck_run: Run, benchmark: str, moved: tuple[float, float]
 ) -> None:
-    verdict = stuck(benchmark, moved).verdict
+    verdict = stuck_run(benchmark, moved).verdict
     assert (verdict.state, verdict.rule, verdict.fault, verdict.suspects) == ("fail", 1, "set-up", ())
     assert verdict.look_at == run_words.look_at_application(["vn1", "vn2", "vn3", "vn4"])
     assert "hsn0" not in str(verdict.look_at) and "hsn0" not in verdict.headline
 
 
-def test_a_stuck_application_with_a_slow_rail_is_told_to_look_at_it(stuck: Run) -> None:
-    inputs = stuck("npb/CG/W").inputs
+def test_a_stuck_application_with_a_slow_rail_is_told_to_look_at_it(stuck_run: Run) -> None:
+    inputs = stuck_run("npb/CG/W").inputs
     slow = replace(inputs, suspects=(Suspect("rail", "it moved 4.9 MB/s", "vn2", "hsn0"),))
     assert judge(slow).look_at == run_words.look_at_traffic(["hsn0"], ["vn1", "vn2", "vn3", "vn4"])
     failed = replace(inputs, path=PathProof("failed", "the bytes went over eth0", "set-up", "x"))

@@ -13,7 +13,7 @@ from railyard.site.site import Site
 from railyard.site.systems.load import load_system
 from railyard.verdict.assess import Assessment
 from railyard.verdict.wording.reference import say_crossed
-from tests.made.judged import TAG, case_of, judged
+from tests.made.judged_run import TAG, case_of, judge_output
 from tests.made.systems import GPUS
 
 NODES = ("vn1", "vn2")
@@ -56,74 +56,74 @@ def ran(
         {"mlx5_0:1": (moved, 0.1), "mlx5_1:1": (beside, 0.1)},
         {"mlx5_0:1": (0.1, moved), "mlx5_1:1": (0.1, beside)},
     )
-    return judged(case, output, osu.parse, counters=tuple(map(counters, NODES, cards)))
+    return judge_output(case, output, osu.parse, counters=tuple(map(counters, NODES, cards)))
 
 
-def printed(mb_s: float, buffers: str = TO_GPUS, title: str = "MPI-CUDA Bandwidth", version: str = "7.4") -> str:
+def osu_output(mb_s: float, buffers: str = TO_GPUS, title: str = "MPI-CUDA Bandwidth", version: str = "7.4") -> str:
     return f"# OSU {title} Test v{version}\n{buffers}# Size      Bandwidth (MB/s)\n{SIZE}    {mb_s:.2f}\n"
 
 
-def said(found: Assessment) -> tuple[str, int | None, str]:
+def verdict_summary(found: Assessment) -> tuple[str, int | None, str]:
     return found.verdict.state, found.verdict.rule, found.verdict.text
 
 
 def test_a_stream_between_gpus_is_judged_by_the_smallest_of_link_card_and_gpu(tmp_path: Path) -> None:
-    found = ran(site(tmp_path), printed(48_900))
-    assert said(found)[:2] == ("report-only", None)
-    assert "bandwidth holds day-one" in said(found)[2]
+    found = ran(site(tmp_path), osu_output(48_900))
+    assert verdict_summary(found)[:2] == ("report-only", None)
+    assert "bandwidth holds day-one" in verdict_summary(found)[2]
     assert found.path.state == "proven"
 
 
 @pytest.mark.parametrize(
     ("output", "why"),
     [
-        (printed(48_900, "", "MPI Bandwidth"), "the table is of osu/osu_bw"),
-        (printed(48_900, ""), "the table is of osu/osu_bw"),
-        (printed(48_900, TO_HOST), "the table is of osu/osu_bw/device-host"),
-        (printed(48_900, "", "MPI Bandwidth", "7.5"), "the table is of osu/osu_bw"),
+        (osu_output(48_900, "", "MPI Bandwidth"), "the table is of osu/osu_bw"),
+        (osu_output(48_900, ""), "the table is of osu/osu_bw"),
+        (osu_output(48_900, TO_HOST), "the table is of osu/osu_bw/device-host"),
+        (osu_output(48_900, "", "MPI Bandwidth", "7.5"), "the table is of osu/osu_bw"),
     ],
     ids=["title and heading of the host", "no heading of buffers", "one end in the host", "7.5 from the host"],
 )
 def test_an_output_that_does_not_say_that_its_buffers_were_in_gpus_fails(tmp_path: Path, output: str, why: str) -> None:
-    state, rule, text = said(ran(site(tmp_path), output))
+    state, rule, text = verdict_summary(ran(site(tmp_path), output))
     assert (state, rule) == ("fail", 2)
     assert why in text
 
 
 def test_an_output_from_gpus_is_none_of_a_test_of_host_buffers(tmp_path: Path) -> None:
-    state, rule, text = said(ran(site(tmp_path), printed(48_900), "osu/osu_bw"))
+    state, rule, text = verdict_summary(ran(site(tmp_path), osu_output(48_900), "osu/osu_bw"))
     assert (state, rule) == ("fail", 2)
     assert "the table is of osu/osu_bw/device" in text
 
 
 def test_a_release_whose_titles_alone_say_it_is_believed(tmp_path: Path) -> None:
-    assert said(ran(site(tmp_path), printed(48_900, "", version="7.5")))[0] == "report-only"
+    assert verdict_summary(ran(site(tmp_path), osu_output(48_900, "", version="7.5")))[0] == "report-only"
 
 
 def test_more_than_the_slot_of_the_gpu_is_impossible(tmp_path: Path) -> None:
     made = site(tmp_path, "slot: pcie5-x16\n  nearest", "slot: pcie4-x16\n  nearest")
-    assert said(ran(made, printed(29_900)))[0] == "report-only"
-    state, rule, text = said(ran(made, printed(48_900)))
+    assert verdict_summary(ran(made, osu_output(29_900)))[0] == "report-only"
+    state, rule, text = verdict_summary(ran(made, osu_output(48_900)))
     assert (state, rule) == ("fail", 3)
     assert "slot of the GPU pcie4-x16" in text
 
 
 def test_a_stream_that_is_copied_through_the_hosts_memory_is_below_the_floor(tmp_path: Path) -> None:
-    found = ran(site(tmp_path), printed(24_000))
-    state, rule, text = said(found)
+    found = ran(site(tmp_path), osu_output(24_000))
+    state, rule, text = verdict_summary(found)
     miss = found.verdict.miss
     assert (state, rule, miss is not None and round(miss.bound)) == ("fail", 5, 32295)
     assert "day-one" in text and "looks like" not in text
 
 
 def test_no_floor_is_taken_from_a_link_that_an_unknown_slot_may_hold_back(tmp_path: Path) -> None:
-    found = ran(site(tmp_path, "  slot: pcie5-x16\n  nearest", "  nearest"), printed(24_000))
-    assert said(found)[:2] == ("report-only", None)
-    assert "the file does not give a GPU's slot (gpus: slot)" in said(found)[2]
+    found = ran(site(tmp_path, "  slot: pcie5-x16\n  nearest", "  nearest"), osu_output(24_000))
+    assert verdict_summary(found)[:2] == ("report-only", None)
+    assert "the file does not give a GPU's slot (gpus: slot)" in verdict_summary(found)[2]
 
 
 def test_the_counters_prove_that_the_bytes_went_over_the_rail(tmp_path: Path) -> None:
-    state, rule, text = said(ran(site(tmp_path), printed(48_900), moved=0.2, beside=MOVED))
+    state, rule, text = verdict_summary(ran(site(tmp_path), osu_output(48_900), moved=0.2, beside=MOVED))
     assert (state, rule) == ("fail", 4)
     assert "mlx5_1" in text
 
@@ -153,11 +153,14 @@ def test_perftest_must_say_whose_memory_it_used(tmp_path: Path, head: str, fails
     case = case_of(made, key, stack="verbs", fabric="ndr", launch={"nodes": NODES, "memory": "cuda"}, time_limit_s=60)
     moved = 1000 * 8388608 * 4122 / 4096 / 1e6
     cards = ({"mlx5_0:1": (moved, 0.1), "mlx5_1:1": (0.1, 0.1)}, {"mlx5_0:1": (0.1, moved), "mlx5_1:1": (0.1, 0.1)})
-    found = judged(case, head + ROWS, perftest.parse, counters=tuple(map(counters, NODES, cards)))
+    found = judge_output(case, head + ROWS, perftest.parse, counters=tuple(map(counters, NODES, cards)))
     if fails:
-        assert said(found)[:2] == ("fail", 2) and "the table is of perftest/ib_write_bw" in said(found)[2]
+        assert (
+            verdict_summary(found)[:2] == ("fail", 2)
+            and "the table is of perftest/ib_write_bw" in verdict_summary(found)[2]
+        )
     else:
-        assert said(found)[:2] == ("report-only", None)
+        assert verdict_summary(found)[:2] == ("report-only", None)
 
 
 def node(name: str, rates: tuple[float, ...], test: str = "host_to_device_memcpy_ce") -> str:
@@ -177,7 +180,7 @@ def on_every_node(made: Site, output: str) -> Assessment:
         launch={"nodes": NODES, "within_node": True}, time_limit_s=60,
     )  # fmt: skip
     idle = {"mlx5_0:1": (0.1, 0.1), "mlx5_1:1": (0.1, 0.1)}
-    return judged(case, output, nvbandwidth_of_nodes, counters=tuple(counters(name, idle) for name in NODES))
+    return judge_output(case, output, nvbandwidth_of_nodes, counters=tuple(counters(name, idle) for name in NODES))
 
 
 HEALTHY = (55.36,) * 8
@@ -185,9 +188,11 @@ HEALTHY = (55.36,) * 8
 
 def test_the_slowest_copy_of_all_nodes_is_judged_by_the_gpus_slot(tmp_path: Path) -> None:
     found = on_every_node(site(tmp_path), node("vn1", HEALTHY) + node("vn2", (*HEALTHY[:7], 53.61)))
-    assert said(found)[:2] == ("report-only", None)
+    assert verdict_summary(found)[:2] == ("report-only", None)
     assert [curve.values for curve in found.curves] == [(53610.0,)]
-    state, rule, text = said(on_every_node(site(tmp_path), node("vn1", HEALTHY) + node("vn2", (*HEALTHY[:7], 27.6))))
+    state, rule, text = verdict_summary(
+        on_every_node(site(tmp_path), node("vn1", HEALTHY) + node("vn2", (*HEALTHY[:7], 27.6)))
+    )
     assert (state, rule) == ("fail", 5)
     assert "27600" in text and f"{say_crossed(['slots of GPUs'], ['vn1', 'vn2'])}; slowest: vn2" in text
     found = on_every_node(site(tmp_path), node("vn1", HEALTHY) + node("vn2", (*HEALTHY[:7], 27.6)))
@@ -215,8 +220,8 @@ def test_a_copy_of_fewer_lanes_looks_like_them_and_another_rate_like_nothing(
 
 def test_a_site_with_references_has_the_same_floor_for_what_no_entry_names(tmp_path: Path) -> None:
     made = site(tmp_path, "report_only: a made system has no references", "report_only: false")
-    assert said(on_every_node(made, node("vn1", HEALTHY) + node("vn2", HEALTHY)))[0] == "pass"
-    assert said(on_every_node(made, node("vn1", HEALTHY) + node("vn2", (27.6,) * 8)))[:2] == ("fail", 5)
+    assert verdict_summary(on_every_node(made, node("vn1", HEALTHY) + node("vn2", HEALTHY)))[0] == "pass"
+    assert verdict_summary(on_every_node(made, node("vn1", HEALTHY) + node("vn2", (27.6,) * 8)))[:2] == ("fail", 5)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +236,7 @@ def test_a_site_with_references_has_the_same_floor_for_what_no_entry_names(tmp_p
 )
 def test_what_no_healthy_node_gives_fails(tmp_path: Path, of_vn2: str, rule: int, why: str) -> None:
     found = on_every_node(site(tmp_path), node("vn1", HEALTHY) + of_vn2)
-    state, failed, text = said(found)
+    state, failed, text = verdict_summary(found)
     assert (state, failed) == ("fail", rule)
     assert why in text
     if "copies" in why:

@@ -54,8 +54,8 @@ def unlike(found: Assessment) -> dict[str, dict[str, tuple[str, ...]]]:
     return {each.name: dict(each.unlike) for each in found.conditions if each.unlike}
 
 
-def test_each_condition_that_a_node_has_otherwise_is_told_with_the_node(assessed: Assess, paper: Site) -> None:
-    found = assessed(site=paper, facts=(node("vn1"), node("vn2", turbo="off", c_states="POLL C1 C6")), hops=2)
+def test_each_condition_that_a_node_has_otherwise_is_told_with_the_node(assess_cell: Assess, paper: Site) -> None:
+    found = assess_cell(site=paper, facts=(node("vn1"), node("vn2", turbo="off", c_states="POLL C1 C6")), hops=2)
     assert {each.name: each.stated for each in found.conditions} == {**STATED, "mpi": "MPICH 3.2", "hops": "1"}
     assert unlike(found) == {
         "turbo": {"off": ("vn2",)},
@@ -66,31 +66,31 @@ def test_each_condition_that_a_node_has_otherwise_is_told_with_the_node(assessed
     assert {each.references for each in found.conditions} == {("paper",)}
 
 
-def test_no_difference_changes_a_verdict_nor_adds_a_word_to_one_that_passed(assessed: Assess, paper: Site) -> None:
-    plain = assessed(site=paper).verdict
-    other = assessed(site=paper, facts=(node("vn1", turbo="off"), node("vn2", turbo="off"))).verdict
+def test_no_difference_changes_a_verdict_nor_adds_a_word_to_one_that_passed(assess_cell: Assess, paper: Site) -> None:
+    plain = assess_cell(site=paper).verdict
+    other = assess_cell(site=paper, facts=(node("vn1", turbo="off"), node("vn2", turbo="off"))).verdict
     assert plain.state == "pass"
     assert other == plain
 
 
-def test_what_a_node_does_not_say_is_compared_with_nothing(assessed: Assess, paper: Site) -> None:
-    found = assessed(site=paper, facts=(NodeFacts("vn1", {}, {}), NodeFacts("vn2", {}, {})))
+def test_what_a_node_does_not_say_is_compared_with_nothing(assess_cell: Assess, paper: Site) -> None:
+    found = assess_cell(site=paper, facts=(NodeFacts("vn1", {}, {}), NodeFacts("vn2", {}, {})))
     assert unlike(found) == {}
     assert len(found.conditions) == 6
-    assert unlike(assessed(site=paper)) == {}
+    assert unlike(assess_cell(site=paper)) == {}
 
 
-def test_an_entry_that_judged_nothing_states_nothing(assessed: Assess, virtual: Site) -> None:
+def test_an_entry_that_judged_nothing_states_nothing(assess_cell: Assess, virtual: Site) -> None:
     of_another = entry().model_copy(update={"id": "other", "benchmark": ("imb/PingPong",)})
-    found = assessed(site=with_entries(virtual, entry(), of_another), facts=(node("vn1", turbo="off"),))
+    found = assess_cell(site=with_entries(virtual, entry(), of_another), facts=(node("vn1", turbo="off"),))
     assert {each.references for each in found.conditions} == {("paper",)}
 
 
 @pytest.mark.parametrize("instead", [{"played": PlayedTest(None)}, {"rehearsed": True}], ids=["replay", "rehearsal"])
 def test_nodes_of_a_replay_or_a_rehearsal_are_not_compared(
-    assessed: Assess, paper: Site, instead: dict[str, Any]
+    assess_cell: Assess, paper: Site, instead: dict[str, Any]
 ) -> None:
-    found = assessed(site=paper, facts=(node("vn1", turbo="off"), node("vn2", turbo="off")), **instead)
+    found = assess_cell(site=paper, facts=(node("vn1", turbo="off"), node("vn2", turbo="off")), **instead)
     assert unlike(found) == {}
     assert "turbo" in {each.name for each in found.conditions}
 
@@ -100,20 +100,20 @@ def test_nodes_of_a_replay_or_a_rehearsal_are_not_compared(
     "turbo is off on both nodes, and the reference was taken with it on",
     "a possible cause: the reference paper was taken with turbo on; vn1 and vn2 have it off",
 )
-def test_a_failure_names_what_may_have_cost_and_nothing_else(assessed: Assess, virtual: Site, said: str) -> None:
+def test_a_failure_names_what_may_have_cost_and_nothing_else(assess_cell: Assess, virtual: Site, promise: str) -> None:
     site = with_entries(virtual, entry(60.0, conditions={"turbo": "enabled", "smt": "enabled", "memory": "1 GB"}))
     facts = [NodeFacts(name, {"turbo": "off", "smt": "off", "memory": "8000000 kB"}, {}) for name in ("vn1", "vn2")]
-    found = assessed(site=site, facts=tuple(facts))
+    found = assess_cell(site=site, facts=tuple(facts))
     assert (found.verdict.state, found.verdict.rule) == ("fail", 5)
     assert set(unlike(found)) == {"turbo", "smt", "memory"}
     causes = [remark for remark in found.verdict.remarks if "a possible cause" in remark]
-    assert causes == [said]
-    before = assessed(site=site).verdict
+    assert causes == [promise]
+    before = assess_cell(site=site).verdict
     assert (found.verdict.sentence, found.verdict.suspects) == (before.sentence, before.suspects)
 
 
-def test_the_record_keeps_them(assessed: Assess, paper: Site) -> None:
-    found = assessed(site=paper, facts=(node("vn1", turbo="off"),))
+def test_the_record_keeps_them(assess_cell: Assess, paper: Site) -> None:
+    found = assess_cell(site=paper, facts=(node("vn1", turbo="off"),))
     record = record_of(found, run="r", time="t", elapsed_s=1.0, environment={}, command=(), output=None)
     assert ConditionRecord("turbo", "enabled", ("paper",), {"off": ("vn1",)}) in record.found.conditions
     assert record.to_json()["found"]["conditions"][0] == {
@@ -125,7 +125,9 @@ def test_the_record_keeps_them(assessed: Assess, paper: Site) -> None:
 
 
 @pytest.fixture
-def stored(assessed: Assess, virtual: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def record_writer(
+    assess_cell: Assess, virtual: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., None]:
     """Store the record of a measured run on two such nodes, as a run leaves it."""
     site = with_entries(virtual, entry(conditions={"turbo": "enabled", "c-states": "disabled"}))
     (tmp_path / "systems").mkdir()
@@ -133,7 +135,7 @@ def stored(assessed: Assess, virtual: Site, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("COLUMNS", "160")
 
     def store(run: str, *nodes: NodeFacts) -> None:
-        found = assessed(site=site, facts=nodes, hops=1)
+        found = assess_cell(site=site, facts=nodes, hops=1)
         told = record_of(found, run=run, time="t", elapsed_s=1.0, environment={}, command=(), output=None)
         record = told.with_fields(time="2026-11-23T06:00:00Z", hardware=group_nodes(nodes))
         assert (record.found.state, record.no_measurement) == ("pass", None), record.found.verdict.text
@@ -143,11 +145,11 @@ def stored(assessed: Assess, virtual: Site, tmp_path: Path, monkeypatch: pytest.
 
 
 def test_two_stored_runs_on_other_nodes_say_it_beside_the_verdict_and_in_their_comparison(
-    stored: Callable[..., None], capsys: pytest.CaptureFixture[str]
+    record_writer: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stored("before", node("vn1"), node("vn2"))
+    record_writer("before", node("vn1"), node("vn2"))
     for run in ("after", "later"):
-        stored(run, node("vn1", turbo="off"), node("vn2", c_states="POLL C1 C6"))
+        record_writer(run, node("vn1", turbo="off"), node("vn2", c_states="POLL C1 C6"))
     turbo = "the reference paper was taken with turbo on; vn1 has it off"
     c_states = "the reference paper was taken with c-states off; vn2 has it on"
 

@@ -31,8 +31,8 @@ M = 1 << 20
 REASON = f"hsn0 of vn2 alone loses packets {WITH_EVERY}: 1.0 % with vn1 and 0.9 % with vn3"
 
 
-def test_a_rail_that_loses_packets_fails_the_path_of_a_run_that_holds_its_reference(assessed: Assess) -> None:
-    healthy = assessed()
+def test_a_rail_that_loses_packets_fails_the_path_of_a_run_that_holds_its_reference(assess_cell: Assess) -> None:
+    healthy = assess_cell()
     assert healthy.verdict.state == "pass"
     suspect = Suspect("rail", REASON, "vn2", "hsn0")
     verdict = with_bad_path(healthy, Findings((suspect,), REASON)).verdict
@@ -58,22 +58,22 @@ def test_a_rail_that_loses_packets_fails_the_path_of_a_run_that_holds_its_refere
         ((Suspect("switch", "slow", None, "hsn0"),), "each rail alone"),
     ],
 )
-def test_a_named_switch_is_what_to_look_at(assessed: Assess, found: tuple[Suspect, ...], where: str) -> None:
-    slow = assessed(rates={M: 4.7, 4 * M: 4.8})
+def test_a_named_switch_is_what_to_look_at(assess_cell: Assess, found: tuple[Suspect, ...], where: str) -> None:
+    slow = assess_cell(rates={M: 4.7, 4 * M: 4.8})
     told = with_suspects(slow, Findings(found, "slow")).verdict.look_at
     assert told is not None
     assert told.startswith(where) if where != "each rail alone" else "up-links" not in told
 
 
-def test_a_pair_that_was_slow_is_cleared_by_the_rail_that_loses_packets(assessed: Assess) -> None:
-    slow = assessed(rates={M: 4.7, 4 * M: 4.8})
+def test_a_pair_that_was_slow_is_cleared_by_the_rail_that_loses_packets(assess_cell: Assess) -> None:
+    slow = assess_cell(rates={M: 4.7, 4 * M: 4.8})
     pair, rail = Suspect("pair", "slow between two nodes", None, "hsn0"), Suspect("rail", REASON, "vn2", "hsn0")
     found = with_bad_path(with_suspects(slow, Findings((pair,), pair.reason)), Findings((rail,), REASON))
     assert (found.verdict.rule, found.verdict.suspects) == (4, (rail,))
 
 
-def test_a_process_that_waits_for_a_dead_rail_is_not_named_as_one_that_did_not_react(assessed: Assess) -> None:
-    found = assessed()
+def test_a_process_that_waits_for_a_dead_rail_is_not_named_as_one_that_did_not_react(assess_cell: Assess) -> None:
+    found = assess_cell()
     job = replace(found.inputs.job, timed_out=True, exit_code=None, stuck=("vn1",))
     inputs = replace(found.inputs, job=job)
     hung = replace(found, inputs=inputs, verdict=judge(inputs))
@@ -101,7 +101,7 @@ def slow_rails(found: Assessment, times: float) -> dict[str, list[Reading]]:
     }
 
 
-def paced(found: Assessment, times: float, starved: float | None = 0.0) -> Assessment:
+def paced_run(found: Assessment, times: float, starved: float | None = 0.0) -> Assessment:
     return with_pace(replace(found, readings={}), slow_rails(found, times), starved)
 
 
@@ -109,17 +109,17 @@ def of_benchmark(found: Assessment, benchmark: str) -> Assessment:
     return replace(found, case=replace(found.case, test=replace(found.case.test, benchmark=benchmark)))
 
 
-def test_figures_that_are_too_good_for_the_counters_and_still_miss_stay_that_failure(assessed: Assess) -> None:
-    low, healthy = assessed(rates={M: 4.7, 4 * M: 4.8}), assessed()
-    assert low.verdict.misses_reference and paced(healthy, 1.0).verdict == healthy.verdict
-    found = paced(low, 1.5).verdict
+def test_figures_that_are_too_good_for_the_counters_and_still_miss_stay_that_failure(assess_cell: Assess) -> None:
+    low, healthy = assess_cell(rates={M: 4.7, 4 * M: 4.8}), assess_cell()
+    assert low.verdict.misses_reference and paced_run(healthy, 1.0).verdict == healthy.verdict
+    found = paced_run(low, 1.5).verdict
     assert (found.state, found.rule, found.fault) == ("fail", 5, "fabric")
     assert "the printed figures are not those of this run" in found.remarks[-1]
     # The best of several trials may be the run's own.
     best = of_benchmark(low, "netpipe/pingpong")
-    assert paced(best, 1.5).verdict == best.verdict
+    assert paced_run(best, 1.5).verdict == best.verdict
     # Figures that meet their reference, or are worse than what the rails carried, prove nothing.
-    for one in (paced(healthy, 1.5), paced(low, 0.6)):
+    for one in (paced_run(healthy, 1.5), paced_run(low, 0.6)):
         assert (one.verdict.state, one.verdict.rule, one.verdict.fault) == ("fail", 4, "not-proven")
 
 
@@ -133,9 +133,9 @@ def test_figures_that_are_too_good_for_the_counters_and_still_miss_stay_that_fai
     ],
 )
 def test_the_best_of_several_trials_is_disturbed_by_processes_that_waited(
-    assessed: Assess, benchmark: str, starved: float | None, state: str
+    assess_cell: Assess, benchmark: str, starved: float | None, state: str
 ) -> None:
-    assert paced(of_benchmark(assessed(), benchmark), 1.5, starved).verdict.state == state
+    assert paced_run(of_benchmark(assess_cell(), benchmark), 1.5, starved).verdict.state == state
 
 
 @pytest.mark.parametrize(
@@ -143,15 +143,15 @@ def test_the_best_of_several_trials_is_disturbed_by_processes_that_waited(
     [(), (Suspect("switch", "all", None, "hsn0"),), (Suspect("pair", "one pair", None, "hsn0"),)],
     ids=["nobody", "switch", "pair"],
 )
-def test_what_names_no_nodes_rail_is_a_remark(assessed: Assess, blamed: tuple[Suspect, ...]) -> None:
-    healthy = assessed()
+def test_what_names_no_nodes_rail_is_a_remark(assess_cell: Assess, blamed: tuple[Suspect, ...]) -> None:
+    healthy = assess_cell()
     verdict = with_bad_path(healthy, Findings(blamed, "what was found")).verdict
     assert (verdict.state, verdict.suspects) == ("pass", ())
     assert verdict.text == f"{healthy.verdict.text}; what was found"
 
 
-def test_what_several_found_out_is_said_once_and_in_order(assessed: Assess) -> None:
-    slow = with_remark(assessed(rates={M: 4.7, 4 * M: 4.8}), "looks like TCP")
+def test_what_several_found_out_is_said_once_and_in_order(assess_cell: Assess) -> None:
+    slow = with_remark(assess_cell(rates={M: 4.7, 4 * M: 4.8}), "looks like TCP")
     found = with_bad_path(with_suspects(slow, Findings((), NOBODY_BLAMED)), Findings((), "nobody loses"))
     assert found.verdict.sentence == slow.verdict.sentence
     assert found.verdict.text == f"{slow.verdict.sentence}; {NOBODY_BLAMED}; looks like TCP; nobody loses"
@@ -159,10 +159,10 @@ def test_what_several_found_out_is_said_once_and_in_order(assessed: Assess) -> N
 
 @pytest.mark.parametrize(("rails", "is_kept"), [(("hsn0",), True), (("hsn0", "hsn1"), False)])
 def test_what_a_curve_of_several_rails_looks_like_is_not_said_once_the_slow_rail_is_known(
-    assessed: Assess, rails: tuple[str, ...], is_kept: bool
+    assess_cell: Assess, rails: tuple[str, ...], is_kept: bool
 ) -> None:
     guess = "looks like 1 rail of 2"
-    slow = replace(with_remark(assessed(rates={M: 4.7, 4 * M: 4.8}), guess), guesses=(guess,))
+    slow = replace(with_remark(assess_cell(rates={M: 4.7, 4 * M: 4.8}), guess), guesses=(guess,))
     slow = replace(slow, case=replace(slow.case, launch=replace(slow.case.launch, meant=rails)))
     nobody = with_suspects(slow, Findings((), NOBODY_BLAMED))
     known = with_suspects(slow, Findings((Suspect("rail", REASON, "vn2", "hsn0"),), REASON))
@@ -171,17 +171,17 @@ def test_what_a_curve_of_several_rails_looks_like_is_not_said_once_the_slow_rail
 
 @pytest.mark.parametrize(("resent", "is_named"), [(11, True), (10, False)])
 def test_the_nodes_that_sent_too_much_again_are_known(
-    assessed: Assess, counters_text: Callable[..., str], resent: int, is_named: bool
+    assess_cell: Assess, counters_text: Callable[..., str], resent: int, is_named: bool
 ) -> None:
     end = f"after - tcp_out_segs 10000\nafter - tcp_retrans_segs {resent}\nend 0"
     begin = "before - tcp_out_segs 0\nbefore - tcp_retrans_segs 0\n"
     moved = {"hsn0": (2.0, 190.0)}
     texts = (counters_text("vn1", {"hsn0": (190.0, 2.0)}), counters_text("vn2", moved, begin + end))
-    assert assessed(counters=texts).path.resends == (("vn2",) if is_named else ())
+    assert assess_cell(counters=texts).path.resends == (("vn2",) if is_named else ())
 
 
-def test_a_low_run_whose_processes_starved_is_disturbed_and_blames_nobody(assessed: Assess) -> None:
-    low = with_suspects(assessed(rates={M: 40.0, 4 * M: 40.0}), Findings((), NOBODY_BLAMED))
+def test_a_low_run_whose_processes_starved_is_disturbed_and_blames_nobody(assess_cell: Assess) -> None:
+    low = with_suspects(assess_cell(rates={M: 40.0, 4 * M: 40.0}), Findings((), NOBODY_BLAMED))
     found = with_starvation(low, 0.12)
     verdict = found.verdict
     assert (verdict.state, verdict.rule, verdict.fault, verdict.suspects) == ("disturbed", 5, "disturbed", ())
@@ -210,23 +210,25 @@ def test_a_low_run_whose_processes_starved_is_disturbed_and_blames_nobody(assess
     ],
 )
 def test_a_wait_excuses_what_it_may_have_cost_and_no_more(
-    assessed: Assess, rate: float, starved: float | None, state: str
+    assess_cell: Assess, rate: float, starved: float | None, state: str
 ) -> None:
-    low = assessed(rates={M: rate, 4 * M: rate})
+    low = assess_cell(rates={M: rate, 4 * M: rate})
     assert low.verdict.state == "fail"
     assert with_starvation(low, starved).verdict.state == state
 
 
-def test_a_floor_of_which_it_is_not_known_how_far_it_was_missed_is_no_matter_of_a_short_wait(assessed: Assess) -> None:
-    low = assessed(rates={M: 40.0, 4 * M: 40.0})
+def test_a_floor_of_which_it_is_not_known_how_far_it_was_missed_is_no_matter_of_a_short_wait(
+    assess_cell: Assess,
+) -> None:
+    low = assess_cell(rates={M: 40.0, 4 * M: 40.0})
     unknown = tuple(replace(curve, percent_of_reference=None) for curve in low.verdict.curves)
     low = replace(low, verdict=replace(low.verdict, curves=unknown))
     assert with_starvation(low, 0.49).verdict == low.verdict
     assert with_starvation(low, 0.5).verdict.state == "disturbed"
 
 
-def test_a_short_wait_may_have_hit_all_of_the_few_small_messages(assessed: Assess) -> None:
-    low = assessed(rates={M: 40.0, 4 * M: 40.0})
+def test_a_short_wait_may_have_hit_all_of_the_few_small_messages(assess_cell: Assess) -> None:
+    low = assess_cell(rates={M: 40.0, 4 * M: 40.0})
     (curve, *others) = low.verdict.curves
     late = replace(curve, metric="latency", percent_of_reference=20.0, percent_of_reference_size=64)
     small, large = (
@@ -237,19 +239,19 @@ def test_a_short_wait_may_have_hit_all_of_the_few_small_messages(assessed: Asses
     assert with_starvation(small, 0.019).verdict.state == "fail"
 
 
-def test_a_rail_that_was_found_slow_alone_is_not_excused(assessed: Assess) -> None:
+def test_a_rail_that_was_found_slow_alone_is_not_excused(assess_cell: Assess) -> None:
     suspect = Suspect("rail", f"hsn0 of vn2 alone is slow {WITH_EVERY}", "vn2", "hsn0")
-    found = with_suspects(assessed(rates={M: 40.0, 4 * M: 40.0}), Findings((suspect,), suspect.reason))
+    found = with_suspects(assess_cell(rates={M: 40.0, 4 * M: 40.0}), Findings((suspect,), suspect.reason))
     assert with_starvation(found, 0.9).verdict == found.verdict
 
 
-def test_a_healthy_run_and_one_that_broke_stay_as_they_are(assessed: Assess) -> None:
-    for found in (assessed(), assessed(exit_code=1)):
+def test_a_healthy_run_and_one_that_broke_stay_as_they_are(assess_cell: Assess) -> None:
+    for found in (assess_cell(), assess_cell(exit_code=1)):
         assert with_starvation(found, 0.9) == replace(found, starved=0.9)
 
 
-def test_measurements_that_were_made_again_are_kept_and_said(assessed: Assess) -> None:
-    healthy, low = assessed(), with_starvation(assessed(rates={M: 40.0, 4 * M: 40.0}), 0.12)
+def test_measurements_that_were_made_again_are_kept_and_said(assess_cell: Assess) -> None:
+    healthy, low = assess_cell(), with_starvation(assess_cell(rates={M: 40.0, 4 * M: 40.0}), 0.12)
     first = attempt_of(low, 5.104, datetime(2026, 11, 21, 6, 0, 12, tzinfo=timezone.utc))
     assert first == AttemptRecord(low.verdict.text, 5, 5.1, 0.12, "2026-11-21T06:00:12Z")
     found = with_attempts(healthy, (first,))
@@ -261,10 +263,10 @@ def test_measurements_that_were_made_again_are_kept_and_said(assessed: Assess) -
     assert with_attempts(healthy, ()) == healthy
 
 
-def test_probes_look_at_the_size_at_which_the_curve_was_worst(assessed: Assess) -> None:
+def test_probes_look_at_the_size_at_which_the_curve_was_worst(assess_cell: Assess) -> None:
     rates = {1 << 20: 40.0, 4 << 20: 30.0}
-    assert probe_size(assessed(rates=rates), 4096, M) == M
-    low = assessed(rates=rates)
+    assert probe_size(assess_cell(rates=rates), 4096, M) == M
+    low = assess_cell(rates=rates)
     (curve, *others) = low.verdict.curves
     at_1k = replace(curve, percent_of_reference=3.0, percent_of_reference_size=1024)
     assert probe_size(replace(low, verdict=replace(low.verdict, curves=(at_1k, *others))), 4096, M) == 1024
@@ -276,8 +278,8 @@ def test_probes_look_at_the_size_at_which_the_curve_was_worst(assessed: Assess) 
     assert probe_size(replace(low, verdict=replace(low.verdict, curves=(empty,))), 4096, M) == 1
 
 
-def test_a_late_floor_of_the_links_class_is_looked_at_with_the_smallest_message(assessed: Assess) -> None:
-    low = assessed(rates={1 << 20: 40.0, 4 << 20: 30.0})
+def test_a_late_floor_of_the_links_class_is_looked_at_with_the_smallest_message(assess_cell: Assess) -> None:
+    low = assess_cell(rates={1 << 20: 40.0, 4 << 20: 30.0})
     unknown = tuple(replace(curve, percent_of_reference=None) for curve in low.verdict.curves)
     miss = Miss(Figure("latency", 2060.0, "us", 1), "above", 20.0)
     rules = tuple(replace(rule, miss=miss) if rule.rule == 5 else rule for rule in low.verdict.rules)
@@ -286,8 +288,8 @@ def test_a_late_floor_of_the_links_class_is_looked_at_with_the_smallest_message(
     assert probe_size(replace(low, verdict=late, curves=(small,)), 4096, M) == 1
 
 
-def test_what_was_measured_alone_replaces_who_carried_less_than_its_share(assessed: Assess) -> None:
-    uneven = assessed(
+def test_what_was_measured_alone_replaces_who_carried_less_than_its_share(assess_cell: Assess) -> None:
+    uneven = assess_cell(
         rails=2,
         moved={"vn1": {"hsn0": (130.0, 2.0), "hsn1": (60.0, 2.0)}, "vn2": {"hsn0": (2.0, 130.0), "hsn1": (2.0, 60.0)}},
     )

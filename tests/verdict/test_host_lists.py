@@ -4,7 +4,7 @@ import pytest
 
 from railyard.verdict.stored_outputs.launch_command import host_lists
 from railyard.verdict.wording import stored_outputs
-from tests.verdict.test_one_node_words import TABLE, judged, state
+from tests.verdict.test_one_node_words import TABLE, judge_text, state
 
 RUN = "$ mpirun -np 2 -hostfile hosts ./osu_latency"
 
@@ -74,7 +74,7 @@ SAYS_NOTHING = [
 
 @pytest.mark.parametrize("words", ONE_NODE)
 def test_a_list_of_one_host_leaves_an_output_not_judged(words: str) -> None:
-    (found,) = judged(f"{words}\n{TABLE}")
+    (found,) = judge_text(f"{words}\n{TABLE}")
     assert found.state == "not-judged"
     assert "nothing crossed" in found.sentence
 
@@ -85,7 +85,7 @@ def test_a_list_of_two_hosts_or_of_another_run_says_nothing(words: str) -> None:
 
 
 def test_the_sentence_names_the_launch_and_the_line_of_its_host_file() -> None:
-    (found,) = judged(f"a line\n$ cat hosts\nnode1 slots=2\n{RUN}\n{TABLE}")
+    (found,) = judge_text(f"a line\n$ cat hosts\nnode1 slots=2\n{RUN}\n{TABLE}")
     means = stored_outputs.hosts_in(stored_outputs.only_host("node1", in_file=True), 2)
     assert found.why_unjudged == stored_outputs.one_node(4, RUN, means, "ib-edr")
 

@@ -26,7 +26,7 @@ from railyard.verdict.assess import Assessment, assess, record_of
 from railyard.verdict.blame.search.model import rounds
 from railyard.verdict.node_pairs import record_of as pairs_of
 from railyard.verdict.wording import NOT_PROVEN
-from tests.made.judged import TAG, TODAY
+from tests.made.judged_run import TAG, TODAY
 from tests.made.large_cluster import (
     Shape,
     Sick,
@@ -36,7 +36,7 @@ from tests.made.large_cluster import (
     made_site,
     moved_bytes,
     pairs_case,
-    sampled,
+    sample_rounds,
 )
 from tests.made.sysfs import Tree
 
@@ -50,7 +50,7 @@ def site(tmp_path: Path) -> Site:
     return made_site(tmp_path, SMALL)
 
 
-def judged(site: Site, evidence: Evidence, shape: Shape = SMALL) -> Assessment:
+def assess_pairs(site: Site, evidence: Evidence, shape: Shape = SMALL) -> Assessment:
     return assess(pairs_case(site, shape), evidence, parse, TODAY)
 
 
@@ -61,7 +61,7 @@ def names(node: Tree) -> Callable[[str], set[str]]:
 
 def test_the_made_counters_file_has_the_lines_that_the_reader_writes(tmp_path: Path) -> None:
     shape = Shape(2)
-    tree = Tree.at(tmp_path, "n0002")
+    tree = Tree.empty_node(tmp_path, "n0002")
     (made,) = list(counters_texts(shape, {}))[1:]
     port = {name: 1 for name in re.findall(r"^before mlx5_0:1 (\w+) ", made, re.M) if name != "state"}
     hardware = {name: 1 for name in re.findall(r"^before mlx5_0:1 hw/(\w+) ", made, re.M)}
@@ -101,7 +101,7 @@ def test_the_made_facts_are_read_whole(tmp_path: Path) -> None:
 
 
 def test_a_healthy_run_over_many_nodes_names_them_by_their_ranges(site: Site) -> None:
-    found = judged(site, evidence_of(SMALL, rounds(48)))
+    found = assess_pairs(site, evidence_of(SMALL, rounds(48)))
     assert found.verdict.state == "report-only"
     assert [rule.state for rule in found.verdict.rules] == ["pass"] * 5
     assert found.verdict.rules[0].sentence == "exit code 0 on 48 nodes (n[0001-0048]), 1 complete table"
@@ -113,7 +113,7 @@ def test_a_healthy_run_over_many_nodes_names_them_by_their_ranges(site: Site) ->
 
 PLANTED: dict[str, tuple[Callable[[Evidence], Evidence], int, str]] = {
     "a rail idles on one node": (
-        lambda good: replace(good, counters=moved(shares={6: (0.333, 0.333, 0.334, 0.0)})),
+        lambda good: replace(good, counters=moved_counters(shares={6: (0.333, 0.333, 0.334, 0.0)})),
         4,
         "rail mlx5_3:1 of n0007 sent 0.0 kB of ",
     ),
@@ -124,12 +124,12 @@ PLANTED: dict[str, tuple[Callable[[Evidence], Evidence], int, str]] = {
         "(n0002, n0004, n0006, n0008 and 20 more) missing",
     ),
     "one counter stands still while the other ends counted": (
-        lambda good: replace(good, counters=still(good.counters, 6)),
+        lambda good: replace(good, counters=frozen_counters(good.counters, 6)),
         4,
         f"{NOT_PROVEN}over mlx5_0:1, mlx5_1:1, mlx5_2:1 and mlx5_3:1 47 nodes (n[0001-0006,0008-0048]) received ",
     ),
     "every rail is refused": (
-        lambda good: replace(good, counters=refused(good.counters), exit_code=71),
+        lambda good: replace(good, counters=refused_counters(good.counters), exit_code=71),
         1,
         "rail mlx5_0:1 of n0001 has no carrier; rail mlx5_0:1 of n0002 has no carrier; rail mlx5_0:1 of n0003",
     ),
@@ -141,11 +141,11 @@ PLANTED: dict[str, tuple[Callable[[Evidence], Evidence], int, str]] = {
 }
 
 
-def moved(shares: dict[int, tuple[float, ...]]) -> tuple[str, ...]:
+def moved_counters(shares: dict[int, tuple[float, ...]]) -> tuple[str, ...]:
     return tuple(counters_texts(SMALL, moved_bytes(rounds(48)), shares))
 
 
-def still(texts: tuple[str, ...], place: int) -> tuple[str, ...]:
+def frozen_counters(texts: tuple[str, ...], place: int) -> tuple[str, ...]:
     """Return the files with the counters of bytes sent of one node as they were before the run."""
     text = texts[place]
     for device in SMALL.devices:
@@ -154,7 +154,7 @@ def still(texts: tuple[str, ...], place: int) -> tuple[str, ...]:
     return (*texts[:place], text, *texts[place + 1 :])
 
 
-def refused(texts: tuple[str, ...]) -> tuple[str, ...]:
+def refused_counters(texts: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(
         f"{text.partition('before at')[0]}refused mlx5_0:1 rail mlx5_0:1 of n{number:04} has no carrier\nend 71\n"
         for number, text in enumerate(texts, start=1)
@@ -164,7 +164,7 @@ def refused(texts: tuple[str, ...]) -> tuple[str, ...]:
 @pytest.mark.parametrize("planted", PLANTED)
 def test_a_fault_among_many_nodes_is_named_in_a_short_sentence(site: Site, planted: str) -> None:
     spoil, rule, begins = PLANTED[planted]
-    verdict = judged(site, spoil(evidence_of(SMALL, rounds(48)))).verdict
+    verdict = assess_pairs(site, spoil(evidence_of(SMALL, rounds(48)))).verdict
     assert (verdict.state, verdict.rule) == ("fail", rule)
     assert verdict.text.startswith(begins), verdict.text
     assert len(verdict.text) < 1000
@@ -174,10 +174,12 @@ def test_a_fault_among_many_nodes_is_named_in_a_short_sentence(site: Site, plant
 def looked_at(monkeypatch: pytest.MonkeyPatch, folder: Path, count: int, spoil: str) -> tuple[int, int]:
     """Return how often bytes of a device and names of nodes were looked at in the verdict of a run over so many."""
     shape = Shape(count, rails=2, leaf=8)
-    site, evidence = made_site(folder / str(count), shape), evidence_of(shape, sampled(shape, 8))
+    site, evidence = made_site(folder / str(count), shape), evidence_of(shape, sample_rounds(shape, 8))
     if spoil == "uneven":
         shares = {place: (0.2, 0.8) for place in range(count)}
-        evidence = replace(evidence, counters=tuple(counters_texts(shape, moved_bytes(sampled(shape, 8)), shares)))
+        evidence = replace(
+            evidence, counters=tuple(counters_texts(shape, moved_bytes(sample_rounds(shape, 8)), shares))
+        )
     elif spoil == "failed":
         arp = "".join(f"after ib0 arp/10.1.{place} 02:00:01:{place:06x}\n" for place in range(0, count, count // 8))
         texts = tuple(text.replace("end 0\n", f"{arp}end 1\n") for text in evidence.counters)
@@ -185,19 +187,19 @@ def looked_at(monkeypatch: pytest.MonkeyPatch, folder: Path, count: int, spoil: 
     bytes_looked_at, labels = [0], [0]
     whole: Callable[[Direction], int | None] = vars(Direction)["delta_bytes"].fget
 
-    def counted(direction: Direction) -> int | None:
+    def count_bytes(direction: Direction) -> int | None:
         bytes_looked_at[0] += 1
         return whole(direction)
 
-    def labelled(name: str) -> str:
+    def count_labels(name: str) -> str:
         labels[0] += 1
         return label(name)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Direction, "delta_bytes", property(counted))
+        patched.setattr(Direction, "delta_bytes", property(count_bytes))
         for module in ("railyard.job.counters", "railyard.verdict.node_pairs"):
-            patched.setattr(f"{module}.label", labelled)
-        judged(site, evidence, shape)
+            patched.setattr(f"{module}.label", count_labels)
+        assess_pairs(site, evidence, shape)
     return bytes_looked_at[0], labels[0]
 
 
@@ -213,7 +215,7 @@ def test_of_twice_the_nodes_twice_as_much_is_looked_at(
 
 def test_columns_give_each_node_what_a_record_of_few_nodes_has(site: Site) -> None:
     evidence = evidence_of(SMALL, rounds(48))
-    found = judged(site, replace(evidence, counters=moved({6: (0.4, 0.3, 0.2, 0.1)})))
+    found = assess_pairs(site, replace(evidence, counters=moved_counters({6: (0.4, 0.3, 0.2, 0.1)})))
     shown = [NodeTraffic(node, with_shares(rails), 3_100_000) for node, rails in (found.path.nodes or {}).items()]
     assert len(shown) == 48
     few = record_of(found, **STAMP, command=()).how.path_proof
@@ -234,7 +236,7 @@ def test_nodes_with_other_devices_are_columns_of_their_own(site: Site) -> None:
         re.sub(r"^(?:other|before|after) ib3 .*\n|^beside mlx5_3:1 ib3\n", "", text, flags=re.M) if place == 5 else text
         for place, text in enumerate(evidence.counters)
     )
-    found = judged(made_site(site.home / "other", shape), replace(evidence, counters=texts), shape)
+    found = assess_pairs(made_site(site.home / "other", shape), replace(evidence, counters=texts), shape)
     proof = record_of(found, **STAMP, command=()).how.path_proof
     assert proof is not None
     assert [len(group.nodes) for group in proof.alike] == [69, 1]
@@ -247,10 +249,10 @@ def test_a_record_of_512_nodes_has_at_most_so_many_bytes_a_node(tmp_path: Path, 
     """All pairs of 128 nodes are a matrix of 128 values a node, twice; a sample has none, whatever the nodes."""
     count, most = (128, 3_000) if kind == "all pairs" else (640, 700)
     shape = Shape(count)
-    made = rounds(count) if kind == "all pairs" else sampled(shape, 4)
+    made = rounds(count) if kind == "all pairs" else sample_rounds(shape, 4)
     site = made_site(tmp_path, shape)
     evidence = evidence_of(shape, made)
-    found = judged(site, evidence, shape)
+    found = assess_pairs(site, evidence, shape)
     pairs = pairs_of(found, stated_leaves(site.system.fabrics["ndr"].leaf_switches))
     assert pairs is not None
     assert (pairs.file is None) == (kind == "all pairs")
@@ -287,7 +289,7 @@ def test_nodes_that_each_differ_a_little_are_one_group(tmp_path: Path) -> None:
 def test_a_slow_node_and_a_slow_leaf_of_a_sample_stand_out_in_the_summary(tmp_path: Path) -> None:
     shape = Shape(640)
     site = made_site(tmp_path, shape)
-    found = judged(site, evidence_of(shape, sampled(shape, 8), Sick({77: 0.5}, {1: 0.25})), shape)
+    found = assess_pairs(site, evidence_of(shape, sample_rounds(shape, 8), Sick({77: 0.5}, {1: 0.25})), shape)
     pairs = pairs_of(found, stated_leaves(site.system.fabrics["ndr"].leaf_switches))
     assert pairs is not None and pairs.record.summary is not None
     of = pairs.record.summary

@@ -16,8 +16,8 @@ from railyard.verdict.node_pairs import least_of, lost_step, record_of, steps, w
 from railyard.verdict.wording import run_rules as run_words
 from railyard.verdict.wording.path import carried_part, say_moved, went_over
 from railyard.verdict.wording.reference import held_at_worst, say_crossed
-from tests.made.judged import case_of, judged
-from tests.made.words import below, bounded
+from tests.made.judged_run import case_of, judge_output
+from tests.made.words import below_words, bounded_words
 
 Run = Callable[..., Assessment]
 SIZE = 4 << 20
@@ -54,7 +54,7 @@ def output(kind: str, rate: float, slow: Mapping[tuple[int, int], float] | None 
 def run(virtual: Site) -> Run:
     """Return a function that assesses a run of one kind: rate, slow ways, MB by device of every node, later steps."""
 
-    def made(
+    def assess_pairs(
         kind: str = "pairs",
         rate: float = 47.8,
         slow: Mapping[tuple[int, int], float] | None = None,
@@ -71,24 +71,24 @@ def run(virtual: Site) -> Run:
         pairs = 2 if kind == "bisection" else 3
         due = dict.fromkeys(case.launch.meant, pairs * (8 * SIZE / 1e6) * 1.05 / rails)
         each = {device: (mb, mb) for device, mb in {"eth0": 0.2, **due, **(moved or {})}.items()}
-        return judged(case, output(kind, rate, slow), parse, dict.fromkeys(NODES, each), again=again)
+        return judge_output(case, output(kind, rate, slow), parse, dict.fromkeys(NODES, each), again=again)
 
-    return made
+    return assess_pairs
 
 
-def said(found: Assessment) -> tuple[str, int | None, str | None, str]:
+def verdict_summary(found: Assessment) -> tuple[str, int | None, str | None, str]:
     verdict = found.verdict
     return verdict.state, verdict.rule, verdict.fault, verdict.text
 
 
 def held_at_4_mib(share: float, entry: str = "pairs-one-rail") -> str:
     """Return that a bandwidth of pairs holds its only reference at its only size."""
-    return held_at_worst("bandwidth", [entry], " at 4 MiB", share, entry, bounded([4 << 20], 1))
+    return held_at_worst("bandwidth", [entry], " at 4 MiB", share, entry, bounded_words([4 << 20], 1))
 
 
 def test_healthy_pairs_pass_all_five_rules(run: Run) -> None:
     found = run()
-    assert said(found) == (
+    assert verdict_summary(found) == (
         "pass", None, None, held_at_4_mib(1.062),
     )  # fmt: skip
     assert [rule.state for rule in found.verdict.rules] == ["pass"] * 5
@@ -100,15 +100,15 @@ def test_healthy_pairs_pass_all_five_rules(run: Run) -> None:
 
 
 def test_the_slowest_pair_is_judged(run: Run) -> None:
-    state, rule, fault, sentence = said(run(slow={(1, 2): 30.0}))
+    state, rule, fault, sentence = verdict_summary(run(slow={(1, 2): 30.0}))
     assert (state, rule, fault) == ("fail", 5, "fabric")
-    assert sentence.startswith(f"{below(30.0, 45.0, SIZE)}, the bound of pairs-one-rail ")
+    assert sentence.startswith(f"{below_words(30.0, 45.0, SIZE)}, the bound of pairs-one-rail ")
     assert sentence.endswith(say_crossed(["hsn0"], ["vn1", "vn2", "vn3", "vn4"]))
 
 
 def test_a_pair_that_is_good_alone_passes_and_that_is_said(run: Run) -> None:
     found = run(slow={(1, 2): 30.0}, again=(output("alone", 47.0),))
-    assert said(found) == (
+    assert verdict_summary(found) == (
         "pass", None, None,
         f"{held_at_4_mib(1.044)}; measured again, alone: vn2-vn3 "
         "30.00 and then 47.00 MB/s",
@@ -117,11 +117,11 @@ def test_a_pair_that_is_good_alone_passes_and_that_is_said(run: Run) -> None:
 
 @pytest.mark.parametrize("text", ["", "nothing", output("alone", 47.0)[:-8], output("pairs", 47.0)])
 def test_what_is_no_whole_step_mends_nothing(run: Run, text: str) -> None:
-    assert said(run(slow={(1, 2): 30.0}, again=(text,)))[:2] == ("fail", 5)
+    assert verdict_summary(run(slow={(1, 2): 30.0}, again=(text,)))[:2] == ("fail", 5)
 
 
 def test_the_fastest_pair_must_be_possible(run: Run) -> None:
-    state, rule, fault, sentence = said(run(slow={(0, 3): 60.0}))
+    state, rule, fault, sentence = verdict_summary(run(slow={(0, 3): 60.0}))
     assert (state, rule, fault) == ("fail", 3, "set-up")
     assert sentence.startswith(
         f"{IMPOSSIBLE}bandwidth of the fastest pair 60.00 MB/s at 4 MiB is 124.4 % of the limit, "
@@ -129,7 +129,7 @@ def test_the_fastest_pair_must_be_possible(run: Run) -> None:
 
 
 def test_every_node_must_have_moved_its_pairs_bytes(run: Run) -> None:
-    state, rule, _, sentence = said(run(moved={"hsn0": 60.0, "eth0": 40.7}))
+    state, rule, _, sentence = verdict_summary(run(moved={"hsn0": 60.0, "eth0": 40.7}))
     assert (state, rule) == ("fail", 4)
     assert sentence == (
         f"{went_over(40_700_000, 'eth0', 'vn1', None, '')}"
@@ -138,8 +138,8 @@ def test_every_node_must_have_moved_its_pairs_bytes(run: Run) -> None:
 
 
 def test_two_rails_share_the_bytes(run: Run) -> None:
-    assert said(run(rate=95.0, rails=2))[0] == "pass"
-    state, rule, _, sentence = said(run(rate=95.0, rails=2, moved={"hsn0": 90.0, "hsn1": 15.7}))
+    assert verdict_summary(run(rate=95.0, rails=2))[0] == "pass"
+    state, rule, _, sentence = verdict_summary(run(rate=95.0, rails=2, moved={"hsn0": 90.0, "hsn1": 15.7}))
     assert (state, rule) == ("fail", 4)
     assert "rail hsn0 of vn1 sent 85.1 % of 105.7 MB" in sentence
 
@@ -160,8 +160,8 @@ def test_the_matrix_is_stored_with_what_was_measured_again(run: Run) -> None:
     ]
 
 
-def test_any_other_run_stores_no_matrix(assessed: Run) -> None:
-    assert record_of(assessed()) is None
+def test_any_other_run_stores_no_matrix(assess_cell: Run) -> None:
+    assert record_of(assess_cell()) is None
 
 
 def with_blocking(site: Site, factor: float) -> Site:
@@ -171,27 +171,27 @@ def with_blocking(site: Site, factor: float) -> Site:
 
 
 def test_a_bisection_is_held_against_the_blocking_factor(run: Run, virtual: Site) -> None:
-    assert said(run("bisection", 47.8))[0] == "pass"
-    assert said(run("bisection", 25.0))[:3] == ("fail", 5, "fabric")
+    assert verdict_summary(run("bisection", 47.8))[0] == "pass"
+    assert verdict_summary(run("bisection", 25.0))[:3] == ("fail", 5, "fabric")
     found = run("bisection", 25.0, site=with_blocking(virtual, 2.0))
-    assert said(found) == (
+    assert verdict_summary(found) == (
         "pass", None, None, held_at_4_mib(1.111),
     )  # fmt: skip
     # In runs of all pairs, not all pairs cross the middle at once: their floor stays the same.
-    assert said(run("pairs", 25.0, site=with_blocking(virtual, 2.0)))[:2] == ("fail", 5)
+    assert verdict_summary(run("pairs", 25.0, site=with_blocking(virtual, 2.0)))[:2] == ("fail", 5)
     assert next(band.source for band in found.inputs.metrics[0].bands).endswith("; divided by 2, the fabric's blocking")
 
 
 def test_a_bisections_mean_counts_and_not_its_slowest_pair(run: Run) -> None:
     found = run("bisection", 47.8, slow={(0, 2): 40.0})
-    assert said(found)[0] == "pass"
+    assert verdict_summary(found)[0] == "pass"
     mean = next(f for f in found.figures if f.name == "mean_pair")
     assert mean.value == pytest.approx((3 * 47.8 + 40) / 4)
 
 
 def test_a_pair_within_each_node_moves_nothing_over_any_network(run: Run) -> None:
     found = run("onnode", 1500.0)
-    assert said(found) == (
+    assert verdict_summary(found) == (
         "pass", None, None,
         f"{held_at_4_mib(7.8, 'pair-within-a-node')}; rule 3 (possible) not "
         f"judged: {run_words.no_limit_for(['bandwidth', 'latency'])}",
@@ -200,14 +200,14 @@ def test_a_pair_within_each_node_moves_nothing_over_any_network(run: Run) -> Non
         "no network of vn1, vn2, vn3 and vn4 carried it: each pair moved 33.6 MB one way in memory"
     )
     moved = run("onnode", 1500.0, moved={"hsn0": 34.0})
-    assert said(moved)[:3] == ("fail", 4, "set-up")
+    assert verdict_summary(moved)[:3] == ("fail", 4, "set-up")
 
 
 def test_a_slow_node_is_named_whether_it_holds_or_not(run: Run) -> None:
     found = run("onnode", 1500.0, slow={(4, 5): 900.0})
     assert found.verdict.state == "pass"
     assert found.verdict.text.endswith("; slow within the node: vn3 900.0 MB/s (median 1500)")
-    assert said(run("onnode", 1500.0, slow={(4, 5): 90.0}))[:2] == ("fail", 5)
+    assert verdict_summary(run("onnode", 1500.0, slow={(4, 5): 90.0}))[:2] == ("fail", 5)
 
 
 def test_the_least_that_a_pair_may_give_is_the_references(virtual: Site) -> None:
@@ -217,7 +217,7 @@ def test_the_least_that_a_pair_may_give_is_the_references(virtual: Site) -> None
 
 def test_a_node_that_is_slow_within_itself_is_to_blame_and_no_fabric(run: Run) -> None:
     found = with_slow_nodes(run("onnode", 1500.0, slow={(4, 5): 90.0}))
-    assert said(found)[:3] == ("fail", 5, "node")
+    assert verdict_summary(found)[:3] == ("fail", 5, "node")
     assert [(one.kind, one.node, one.reason) for one in found.verdict.suspects] == [
         ("node", "vn3", "its own two ranks reach 90.00 MB/s, expected at least 192.9")
     ]

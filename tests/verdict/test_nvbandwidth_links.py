@@ -38,7 +38,7 @@ def output(test: str, gb_s: float, gpus: int = 2) -> str:
     return "\n".join(lines) + "\n"
 
 
-def judged(text: str, link: str) -> Judgement:
+def judge_text(text: str, link: str) -> Judgement:
     (one,) = judge(parse(text), of_link(link), text=text)
     return one
 
@@ -61,7 +61,7 @@ def judged(text: str, link: str) -> Judgement:
     ],
 )
 def test_what_carries_it_judges_it(test: str, gb_s: float, gpus: int, link: str, state: str) -> None:
-    assert judged(output(test, gb_s, gpus), link).state == state
+    assert judge_text(output(test, gb_s, gpus), link).state == state
 
 
 @pytest.mark.parametrize(
@@ -75,14 +75,16 @@ def test_what_carries_it_judges_it(test: str, gb_s: float, gpus: int, link: str,
     ],
 )
 def test_what_is_not_judged_names_the_option_that_is_missing(test: str, link: str, why: str) -> None:
-    one = judged(output(test, 389.0 if test == BETWEEN else 40.0), link)
+    one = judge_text(output(test, 389.0 if test == BETWEEN else 40.0), link)
     assert one.state == "not-judged"
     assert why in one.sentence
 
 
 def test_of_few_gpus_a_pass_says_that_a_switch_would_give_more() -> None:
-    of_four = judged(output(BETWEEN, 132.0, 4), "nvlink-4")
+    of_four = judge_text(output(BETWEEN, 132.0, 4), "nvlink-4")
     (remark,) = [each for each in of_four.remarks if "board of four" in each]
     assert "6 of 18 links between two (150000 MB/s), and behind a switch a healthy copy has all of them" in remark
-    assert "Say how many GPUs the node has in a system's file" in judged(output(BETWEEN, 225.0), "nvlink-4").sentence
-    assert not [each for each in judged(output(BETWEEN, 389.0), "nvlink-4").remarks if "board of four" in each]
+    assert (
+        "Say how many GPUs the node has in a system's file" in judge_text(output(BETWEEN, 225.0), "nvlink-4").sentence
+    )
+    assert not [each for each in judge_text(output(BETWEEN, 389.0), "nvlink-4").remarks if "board of four" in each]

@@ -23,7 +23,7 @@ from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.system_target import of_system
 from railyard.verdict.stored_outputs.target import Nodes
 from tests.conftest import ROOT
-from tests.made.judged import case_of, judged
+from tests.made.judged_run import case_of, judge_output
 
 SYSTEMS = sorted(folder.name for folder in (ROOT / "recordings").iterdir() if folder.is_dir())
 #: These cannot be judged from a file: their check's own parser makes one table from many, or from any text.
@@ -31,7 +31,7 @@ OF_A_CHECK = ("hpl/every-node", "installed/")
 
 
 @pytest.fixture(scope="module")
-def asked() -> dict[str, Need]:
+def needs_by_check() -> dict[str, Need]:
     return {need.check: need for need in needs(ROOT / "checks")}
 
 
@@ -52,7 +52,7 @@ def run_again(site: Site, one: Recording, need: Need, text: str, parsed: ParsedO
         passes=len(parsed.tables), node_pairs=max(1, need.nodes // 2), pairs=need.pairs(one.rails), hops=hops,
     )  # fmt: skip
     recorded = match_index(folder_of(ROOT, site.system.system), one.test, text.encode())
-    return judged(case, text, lambda _: parsed, played=recorded, tag="")
+    return judge_output(case, text, lambda _: parsed, played=recorded, tag="")
 
 
 def of_file(site: Site, one: Recording, need: Need, parsed: ParsedOutput, hops: int | None) -> Judgement:
@@ -95,7 +95,7 @@ def differences(live: Assessment, stored: Judgement) -> Iterator[str]:
 
 @pytest.mark.parametrize("report_only", [None, "a new machine"])
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_a_recording_has_one_verdict(system: str, report_only: str | None, asked: dict[str, Need]) -> None:
+def test_a_recording_has_one_verdict(system: str, report_only: str | None, needs_by_check: dict[str, Need]) -> None:
     site = site_at(ROOT, system)
     if report_only is not None:
         without = replace(site.references, entries=())
@@ -105,7 +105,7 @@ def test_a_recording_has_one_verdict(system: str, report_only: str | None, asked
     for one in read_index(folder).recordings:
         if one.benchmark.startswith(OF_A_CHECK):
             continue
-        need = asked[re.sub(r" %(policy|\.repeat_no)=\S+", "", one.check)]
+        need = needs_by_check[re.sub(r" %(policy|\.repeat_no)=\S+", "", one.check)]
         text = (folder / one.file).read_text(encoding="utf-8")
         parsed, hops = read(str(folder / one.file)), hops_of(site, one.fabric)
         live, stored = run_again(site, one, need, text, parsed, hops), of_file(site, one, need, parsed, hops)

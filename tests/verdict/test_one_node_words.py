@@ -13,12 +13,12 @@ HEAD = "# OSU MPI Latency Test v7.3\n# Size          Latency (us)\n"
 TABLE = HEAD + "".join(f"{1 << n:<10}{1.1 + (1 << n) / 11_800:>18.2f}\n" for n in range(23))
 
 
-def judged(text: str, nodes: int | None = None, link: str = "ib-edr") -> tuple[Judgement, ...]:
+def judge_text(text: str, nodes: int | None = None, link: str = "ib-edr") -> tuple[Judgement, ...]:
     return judge(parse(text), of_link(link), text=text, nodes=Nodes(count=nodes), passes="apart")
 
 
 def state(line: str, link: str = "ib-edr") -> str:
-    (one,) = judged(f"{line}\n{TABLE}", link=link)
+    (one,) = judge_text(f"{line}\n{TABLE}", link=link)
     return one.state
 
 
@@ -159,7 +159,7 @@ SAYS_NOTHING = [
 
 @pytest.mark.parametrize("words", ONE_NODE)
 def test_words_of_one_node_leave_an_output_not_judged(words: str) -> None:
-    (found,) = judged(f"{words}\n{TABLE}")
+    (found,) = judge_text(f"{words}\n{TABLE}")
     assert found.state == "not-judged"
     assert "says that both ends share a node" in found.sentence
     assert found.sentence.endswith("so nothing crossed ib-edr; run it between two nodes")
@@ -171,7 +171,7 @@ def test_words_that_a_run_between_nodes_has_too_say_nothing(words: str) -> None:
 
 
 def test_the_sentence_names_line_words_and_meaning() -> None:
-    (found,) = judged(f"a line\n$ srun -N1 -n2 osu_latency\n{TABLE}")
+    (found,) = judge_text(f"a line\n$ srun -N1 -n2 osu_latency\n{TABLE}")
     assert found.sentence == (
         'not judged: line 2 says that both ends share a node, "$ srun -N1 -n2 osu_latency" (it was given one node), so '
         "nothing crossed ib-edr; run it between two nodes"
@@ -179,20 +179,20 @@ def test_the_sentence_names_line_words_and_meaning() -> None:
 
 
 def test_a_run_that_is_meant_within_a_node_keeps_its_verdict() -> None:
-    (found,) = judged(f"$ srun -N1 -n2 osu_latency\n{TABLE}", 1)
+    (found,) = judge_text(f"$ srun -N1 -n2 osu_latency\n{TABLE}", 1)
     assert "share a node" not in found.sentence
 
 
 def test_a_command_counts_for_the_tables_up_to_the_next_command() -> None:
     one, two = f"$ srun -N1 -n2 osu_latency\n{TABLE}", f"$ srun -N2 -n2 osu_latency\n{TABLE}"
-    assert [each.state for each in judged(one + two)] == ["not-judged", "pass"]
-    assert [each.state for each in judged(two + one)] == ["pass", "not-judged"]
-    assert [each.state for each in judged(one + TABLE)] == ["not-judged", "not-judged"]
+    assert [each.state for each in judge_text(one + two)] == ["not-judged", "pass"]
+    assert [each.state for each in judge_text(two + one)] == ["pass", "not-judged"]
+    assert [each.state for each in judge_text(one + TABLE)] == ["not-judged", "not-judged"]
 
 
 def test_what_one_run_printed_says_nothing_about_the_next_launch() -> None:
     text = f"$ mpirun -np 2 osu_latency\n0: vn1\n1: vn1\n{TABLE}$ mpirun -np 2 --hostfile two osu_latency\n{TABLE}"
-    assert [each.state for each in judged(text)] == ["not-judged", "pass"]
+    assert [each.state for each in judge_text(text)] == ["not-judged", "pass"]
 
 
 SHM, RC = "export UCX_TLS=sm,self", "export UCX_TLS=rc_x,sm,self"
@@ -277,19 +277,19 @@ def test_over_rdma_only_ob1_is_bound_by_its_btl(options: str, link: str, expecte
 
 def test_over_ethernet_nothing_but_a_btl_carries_what_goes_between_nodes() -> None:
     words = "$ mpirun --mca btl self,vader -np 2 --map-by node ./osu_latency"
-    (found,) = judged(f"{words}\n{TABLE}", link="eth-100")
+    (found,) = judge_text(f"{words}\n{TABLE}", link="eth-100")
     assert "Open MPI was limited to shared memory" in found.sentence
 
 
 def test_each_table_has_the_value_of_its_own_launch() -> None:
-    assert [each.state for each in judged(f"{SHM}\n{RUN}\n{TABLE}{RC}\n{RUN}\n{TABLE}")] == ["not-judged", "pass"]
-    assert [each.state for each in judged(f"{RC}\n{RUN}\n{TABLE}{SHM}\n{RUN}\n{TABLE}")] == ["pass", "not-judged"]
-    assert [each.state for each in judged(f"{SHM}\n{RUN}\n{TABLE}{RUN}\n{TABLE}")] == ["not-judged", "not-judged"]
+    assert [each.state for each in judge_text(f"{SHM}\n{RUN}\n{TABLE}{RC}\n{RUN}\n{TABLE}")] == ["not-judged", "pass"]
+    assert [each.state for each in judge_text(f"{RC}\n{RUN}\n{TABLE}{SHM}\n{RUN}\n{TABLE}")] == ["pass", "not-judged"]
+    assert [each.state for each in judge_text(f"{SHM}\n{RUN}\n{TABLE}{RUN}\n{TABLE}")] == ["not-judged", "not-judged"]
 
 
 def test_tables_below_a_whole_script_may_be_of_any_of_its_launches() -> None:
     script = f"{SHM}\n{RUN}\nunset UCX_TLS\n{RUN}\n"
-    assert [each.state for each in judged(script + TABLE + TABLE)] == ["not-judged", "not-judged"]
+    assert [each.state for each in judge_text(script + TABLE + TABLE)] == ["not-judged", "not-judged"]
 
 
 @pytest.mark.parametrize(
@@ -330,5 +330,5 @@ def test_other_lines_are_no_commands() -> None:
 @pytest.mark.parametrize(("host", "expected"), [("localhost", "not-judged"), ("vn2", "pass")])
 def test_a_clients_server_decides_over_its_output(host: str, expected: str) -> None:
     text = f"$ qperf {host} rc_bw\nrc_bw:\n    bw  =  12.1 GB/sec\n"
-    (found,) = judged(text)
+    (found,) = judge_text(text)
     assert found.state == expected

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from railyard.results.record import pair_rows
 from railyard.results.record.pair_rows import PairsRecord, PairsSample, PairsSummary, Row, pack_rows
-from railyard.verdict.node_pairs import Night, cover_nights, leaf_pairs, nights_of, used_of, used_text
+from railyard.verdict.node_pairs import Night, cover_nights, leaf_pairs, nights_of, parse_used_pairs, used_text
 from tests.made.records import made_record
 
 NODES = ("n1", "n2", "n3", "n4", "n5")
@@ -35,7 +35,7 @@ def test_leaves_that_met_are_counted_a_night() -> None:
 def test_pairs_of_earlier_nights_are_written_and_read_by_name() -> None:
     text = used_text((FIRST, SECOND))
     assert text == "n1 n3\nn2 n4\n\nn3 n4\n"
-    assert used_of(text, ("n4", "n3", "n1")) == (((1, 2),), ((0, 1),))
+    assert parse_used_pairs(text, ("n4", "n3", "n1")) == (((1, 2),), ((0, 1),))
 
 
 def test_the_rows_of_a_sample_lie_beside_its_record_and_a_cut_file_is_one_sentence(tmp_path: Path) -> None:

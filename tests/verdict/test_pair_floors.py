@@ -16,7 +16,7 @@ def report(least: float, mean: float, most: float, above: str = "") -> str:
     return above + "".join(f"{which} bandwidth: {value:.1f} MB/sec\n" for which, value in lines)
 
 
-def judged(text: str, link: str = "ib-ndr") -> Judgement:
+def judge_text(text: str, link: str = "ib-ndr") -> Judgement:
     (one,) = judge(parse(text), of_link(link, None, 1, None), text=text)
     return one
 
@@ -24,7 +24,7 @@ def judged(text: str, link: str = "ib-ndr") -> Judgement:
 @pytest.mark.parametrize("shares", [(1, 1, 1), (0.5, 0.5, 0.5)])  # both ways, and --unidirectional
 def test_healthy_pairs_pass(shares: tuple[float, float, float]) -> None:
     least, mean, most = (share * NDR for share in shares)
-    one = judged(report(least, mean, most))
+    one = judge_text(report(least, mean, most))
     assert one.state == "pass"
     half = [each for each in one.remarks if "is judged as a rate of one way" in each]
     assert [each.partition(" is ")[0] for each in half] == (["bandwidth_max 49000 MB/s"] if shares[0] < 1 else [])
@@ -35,7 +35,7 @@ def test_healthy_pairs_pass(shares: tuple[float, float, float]) -> None:
 def test_a_slow_pair_or_a_slow_whole_fails(link: str, shares: tuple[float, float, float]) -> None:
     rate = {"ib-edr": 24_500.0, "ib-hdr": 49_000.0, "slingshot-11": 46_000.0}.get(link, NDR)
     least, mean, most = (share * rate for share in shares)
-    one = judged(report(least, mean, most), link)
+    one = judge_text(report(least, mean, most), link)
     assert one.state == "fail"
     assert one.failure is not None
     assert "day-one floor of clusterkit/pairwise" in one.failure.sentence
@@ -45,13 +45,13 @@ def test_a_slow_pair_or_a_slow_whole_fails(link: str, shares: tuple[float, float
 
 
 def test_a_pair_that_a_blocking_network_would_explain_is_not_judged() -> None:
-    one = judged(report(0.15 * NDR, 0.9 * NDR, NDR))
+    one = judge_text(report(0.15 * NDR, 0.9 * NDR, NDR))
     assert one.state == "not-judged"
     assert BLOCKED in one.sentence
 
 
 def test_a_report_of_gpus_has_no_floor() -> None:
-    assert judged(report(4000, 4700, 5000, above="GPU-GPU bandwidth\n\n")).state == "not-judged"
+    assert judge_text(report(4000, 4700, 5000, above="GPU-GPU bandwidth\n\n")).state == "not-judged"
 
 
 def latencies(least: float, mean: float, most: float) -> str:
@@ -60,12 +60,12 @@ def latencies(least: float, mean: float, most: float) -> str:
 
 
 def test_by_a_link_of_tcp_what_one_flow_reaches_is_no_pass() -> None:
-    one = judged(report(4400, 4700, 5000), "eth-100")
+    one = judge_text(report(4400, 4700, 5000), "eth-100")
     assert one.state == "not-judged"
     assert "uses RDMA where it can" in one.sentence
     assert "roce-100" in one.sentence
-    assert judged(report(400, 450, 500), "eth-100").state == "fail"
-    assert judged(report(20_000, 21_000, 22_000), "eth-100").state == "pass"
+    assert judge_text(report(400, 450, 500), "eth-100").state == "fail"
+    assert judge_text(report(20_000, 21_000, 22_000), "eth-100").state == "pass"
 
 
 @pytest.mark.parametrize(
@@ -79,17 +79,17 @@ def test_by_a_link_of_tcp_what_one_flow_reaches_is_no_pass() -> None:
     ],
 )
 def test_latencies_have_the_bound_of_the_link(times: tuple[float, float, float], state: str) -> None:
-    one = judged(report(NDR, NDR, NDR) + latencies(*times))
+    one = judge_text(report(NDR, NDR, NDR) + latencies(*times))
     assert one.state == state
-    assert judged(latencies(*times)).state == state
+    assert judge_text(latencies(*times)).state == state
     if state == "fail":
         assert one.failure is not None and one.failure.miss is not None
         assert one.failure.miss.figure.name.startswith("latency_")
 
 
 def test_latencies_by_a_link_of_tcp_have_the_bound_of_tcp() -> None:
-    assert judged(latencies(20.0, 30.0, 60.0), "eth-100").state == "pass"
-    assert judged(latencies(50.0, 400.0, 900.0), "eth-100").state == "fail"
+    assert judge_text(latencies(20.0, 30.0, 60.0), "eth-100").state == "pass"
+    assert judge_text(latencies(50.0, 400.0, 900.0), "eth-100").state == "fail"
 
 
 @pytest.mark.parametrize(
@@ -101,6 +101,6 @@ def test_latencies_by_a_link_of_tcp_have_the_bound_of_tcp() -> None:
     ],
 )
 def test_a_mean_that_is_not_between_least_and_most_fails(text: str, wrong: str) -> None:
-    one = judged(text)
+    one = judge_text(text)
     assert one.state == "fail"
     assert f"{wrong}: they contradict each other" in one.sentence

@@ -75,28 +75,28 @@ def test_a_job_that_ran_to_its_end_is_not_said_to_have_ended_otherwise() -> None
               "the scheduler does not say which", record("NODE_FAIL", "1:0"), "node"),
     ],
 )  # fmt: skip
-def test_what_the_scheduler_did_is_said_and_nobody_is_blamed(text: str, fault: str, said: str) -> None:
+def test_what_the_scheduler_did_is_said_and_nobody_is_blamed(text: str, fault: str, promise: str) -> None:
     verdict = of_record(text)
     assert (verdict.state, verdict.rule, verdict.fault) == ("fail", 1, fault)
-    assert said in verdict.sentence
+    assert promise in verdict.sentence
     assert verdict.suspects == ()
 
 
 @pytest.mark.fault("scheduler", "an exit code that Slurm lost", "ended without an exit code, expected 0")
-def test_an_exit_code_that_is_lost_is_no_0(said: str) -> None:
+def test_an_exit_code_that_is_lost_is_no_0(promise: str) -> None:
     verdict = of_record(record("COMPLETED", "lost"))
     assert (verdict.state, verdict.rule, verdict.fault) == ("fail", 1, "scheduler")
-    assert said in verdict.sentence
+    assert promise in verdict.sentence
 
 
 @pytest.mark.fault("scheduler", "a node dies, and its neighbour is drained for a repair", "vn1 is not responding")
-def test_a_drained_neighbour_of_a_node_that_died_is_no_suspect(said: str) -> None:
+def test_a_drained_neighbour_of_a_node_that_died_is_no_suspect(promise: str) -> None:
     of_nodes = (
         "NodeName=vn1 State=DOWN* Reason=Not responding [slurm@2026-11-23T06:00:00] \n"
         "NodeName=vn2 State=IDLE+DRAIN Reason=new firmware on Friday [root@2026-11-22T06:00:00] \n"
     )
     verdict = of_record(record("NODE_FAIL", "1:0"), of_nodes)
-    assert said in verdict.sentence
+    assert promise in verdict.sentence
     assert [(one.kind, one.node) for one in verdict.suspects] == [("node", "vn1")]
     assert "vn2" not in verdict.sentence
 
@@ -104,11 +104,11 @@ def test_a_drained_neighbour_of_a_node_that_died_is_no_suspect(said: str) -> Non
 @pytest.mark.fault(
     "scheduler", "Slurm's own limit cuts the last sizes", "; job 7 was killed at its time limit of 00:02:00"
 )
-def test_a_job_that_slurm_ended_for_time_is_no_crash(said: str) -> None:
+def test_a_job_that_slurm_ended_for_time_is_no_crash(promise: str) -> None:
     verdict = of_record(record("TIMEOUT", "0:15"))
     assert (verdict.state, verdict.rule) == ("fail", 1)
     assert verdict.sentence.startswith(run_words.at_time_limit(120, 0, 1, "", "", ""))
-    assert said in verdict.sentence
+    assert promise in verdict.sentence
 
 
 @pytest.mark.parametrize(
@@ -125,12 +125,12 @@ def test_a_job_that_slurm_ended_for_time_is_no_crash(said: str) -> None:
     ],
 )  # fmt: skip
 def test_nodes_that_were_not_asked_for_are_named_and_nobody_is_blamed(
-    assessed: Assess, counters_text: Text, ran_on: tuple[str, ...], changes: dict[str, object], said: str
+    assess_cell: Assess, counters_text: Text, ran_on: tuple[str, ...], changes: dict[str, object], promise: str
 ) -> None:
     files = [counters_text(node, MOVED if node == "vn1" else RECEIVED) for node in ran_on]
-    found = assessed(counters=tuple(files), **changes).verdict
+    found = assess_cell(counters=tuple(files), **changes).verdict
     assert (found.state, found.rule, found.fault) == ("fail", 1, "scheduler")
-    assert said in found.sentence
+    assert promise in found.sentence
     assert found.suspects == ()
 
 
@@ -152,14 +152,14 @@ def test_nodes_that_were_not_asked_for_are_named_and_nobody_is_blamed(
     ],
 )  # fmt: skip
 def test_counters_that_are_not_of_this_run_prove_nothing(
-    assessed: Assess, counters_text: Text, old: str, new: str, said: str
+    assess_cell: Assess, counters_text: Text, old: str, new: str, promise: str
 ) -> None:
     vn1, vn2 = counters_text("vn1", MOVED), counters_text("vn2", RECEIVED)
-    assert assessed(counters=(vn1, vn2)).verdict.state == "pass"
+    assert assess_cell(counters=(vn1, vn2)).verdict.state == "pass"
     assert old in vn2
-    found = assessed(counters=(vn1, vn2.replace(old, new)))
+    found = assess_cell(counters=(vn1, vn2.replace(old, new)))
     assert found.verdict.state == "fail"
-    assert said in f"{found.verdict.text}; {found.path.sentence}"
+    assert promise in f"{found.verdict.text}; {found.path.sentence}"
     assert not any(one.node == "vn1" for one in found.verdict.suspects)
 
 
@@ -168,12 +168,12 @@ def test_counters_that_are_not_of_this_run_prove_nothing(
     "an expected failure beside a crash",
     wording.covers_only("", "", date(2026, 11, 21), (4, 5)).partition("2026-11-21) ")[2],
 )
-def test_an_expected_failure_hides_no_crash(assessed: Assess, virtual: Site, said: str) -> None:
+def test_an_expected_failure_hides_no_crash(assess_cell: Assess, virtual: Site, promise: str) -> None:
     known = {"fabric": "hsn", "benchmark": "imb/Uniband", "reason": "ticket 12", "expires": date(2026, 12, 24)}
     references = replace(virtual.references, expected_failures=(ExpectedFailure.model_validate(known),))
     site = replace(virtual, references=references)
-    found = assessed(site=site, exit_code=139, stderr="Segmentation fault")
+    found = assess_cell(site=site, exit_code=139, stderr="Segmentation fault")
     assert found.verdict.state == "fail"
-    assert said in found.verdict.sentence
-    slow = assessed(site=site, rates={1 << 20: 20.0, 4 << 20: 20.0})
+    assert promise in found.verdict.sentence
+    slow = assess_cell(site=site, rates={1 << 20: 20.0, 4 << 20: 20.0})
     assert slow.verdict.state == "xfail"

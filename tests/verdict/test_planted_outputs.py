@@ -15,7 +15,7 @@ from railyard.verdict.stored_outputs.judge import judge
 from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.system_target import of_system
 from railyard.verdict.wording.run_rules import say_exited, say_reported
-from tests.made.judged import SIZES, case_of, healthy_bytes, healthy_rates, imb_output, judged
+from tests.made.judged_run import SIZES, case_of, healthy_bytes, healthy_rates, imb_output, judge_output
 
 M = 1 << 20
 END = "\n# All processes entering MPI_Finalize\n"
@@ -56,20 +56,20 @@ def run(virtual: Site) -> Run:
         )  # fmt: skip
         moved = {n: {d: (3 * a, 3 * b) for d, (a, b) in devices.items()} for n, devices in
                  healthy_bytes(("vn1", "vn2"), case.launch.meant, False).items()}  # fmt: skip
-        return judged(case, output, imb.parse, moved, stderr=stderr, **evidence)
+        return judge_output(case, output, imb.parse, moved, stderr=stderr, **evidence)
 
     return live
 
 
-def stored(virtual: Site, output: str, **options: Any) -> Judgement:
+def judge_stored(virtual: Site, output: str, **options: Any) -> Judgement:
     parsed = with_wrong_lines(imb.parse(output), output)
     return judge(parsed, of_system(virtual, "hsn", stack="mpich"), **options)[0]
 
 
 def test_the_healthy_output_passes(run: Run, virtual: Site) -> None:
     assert run(WHOLE).verdict.state == "pass", run(WHOLE).verdict.text
-    assert stored(virtual, WHOLE).state == "pass"
-    assert stored(virtual, WHOLE, sizes=SIZES).state == "pass"
+    assert judge_stored(virtual, WHOLE).state == "pass"
+    assert judge_stored(virtual, WHOLE, sizes=SIZES).state == "pass"
 
 
 def test_one_pass_that_stalled_is_left_out_by_the_median(run: Run) -> None:
@@ -138,39 +138,39 @@ NEGATIVE = f" {RATES[M]:.2f}", f"-{RATES[M]:.2f}"
         ),
     ],
 )
-def test_a_planted_fault_fails_live_and_stored(run: Run, virtual: Site, output: str, said: str) -> None:
-    live, kept = run(output).verdict, stored(virtual, output)
+def test_a_planted_fault_fails_live_and_stored(run: Run, virtual: Site, output: str, promise: str) -> None:
+    live, kept = run(output).verdict, judge_stored(virtual, output)
     assert live.state == "fail" and kept.state == "fail"
-    assert said in kept.sentence
-    if said != "a row is missing":  # a live run knows what it asked for
-        assert any(said in rule.sentence for rule in live.rules), live.text
+    assert promise in kept.sentence
+    if promise != "a row is missing":  # a live run knows what it asked for
+        assert any(promise in rule.sentence for rule in live.rules), live.text
 
 
 @pytest.mark.fault("output", "a size missing in all tables of a run", "lacks 1 MiB: 12 message sizes were asked for")
-def test_a_missing_size_is_named(run: Run, virtual: Site, said: str) -> None:
+def test_a_missing_size_is_named(run: Run, virtual: Site, promise: str) -> None:
     output = WHOLE.replace(row(M), "")
-    assert run(output).verdict.text == f"imb/Uniband (line 4) {said}"
-    assert said in stored(virtual, output, sizes=SIZES).sentence
+    assert run(output).verdict.text == f"imb/Uniband (line 4) {promise}"
+    assert promise in judge_stored(virtual, output, sizes=SIZES).sentence
 
 
 @pytest.mark.fault("output", "sizes shifted by one", "lacks 1 B and also has 16 MiB")
-def test_shifted_sizes_are_named(run: Run, virtual: Site, said: str) -> None:
+def test_shifted_sizes_are_named(run: Run, virtual: Site, promise: str) -> None:
     output = three(*[table({4 * size: rate for size, rate in RATES.items()})] * 3)
-    assert said in run(output).verdict.text
-    assert said in stored(virtual, output, sizes=SIZES).sentence
+    assert promise in run(output).verdict.text
+    assert promise in judge_stored(virtual, output, sizes=SIZES).sentence
 
 
 @pytest.mark.fault("output", "the table of another run printed before", "the output has 4 tables, expected 3")
-def test_more_tables_than_were_asked_for_fail(run: Run, said: str) -> None:
-    assert said in run(three(table(RATES), TABLE, TABLE, TABLE)).verdict.text
+def test_more_tables_than_were_asked_for_fail(run: Run, promise: str) -> None:
+    assert promise in run(three(table(RATES), TABLE, TABLE, TABLE)).verdict.text
 
 
 @pytest.mark.fault(
     "output", "a table of another benchmark beside", "the output also has a table of imb/Biband (line 36)"
 )
-def test_a_table_of_another_benchmark_fails(run: Run, said: str) -> None:
+def test_a_table_of_another_benchmark_fails(run: Run, promise: str) -> None:
     other = TABLE.replace("Uniband", "Biband")
-    assert said in run(HEAD + f"{TABLE}\n{TABLE}\n{other}\n{TABLE}" + END).verdict.text
+    assert promise in run(HEAD + f"{TABLE}\n{TABLE}\n{other}\n{TABLE}" + END).verdict.text
 
 
 @pytest.mark.parametrize(
@@ -184,10 +184,10 @@ def test_a_table_of_another_benchmark_fails(run: Run, said: str) -> None:
         )
     ],
 )
-def test_a_failure_on_the_error_output_fails_a_perfect_output(run: Run, message: str, said: str) -> None:
+def test_a_failure_on_the_error_output_fails_a_perfect_output(run: Run, message: str, promise: str) -> None:
     found = run(WHOLE, stderr=f"a warning of no account\n{message}\n").verdict
     assert (found.state, found.rule) == ("fail", 1)
-    assert found.text == f'{say_reported(1, "")}, line 2 of the error output: "{said}"'
+    assert found.text == f'{say_reported(1, "")}, line 2 of the error output: "{promise}"'
 
 
 def test_warnings_on_the_error_output_fail_nothing(run: Run) -> None:
@@ -196,21 +196,21 @@ def test_warnings_on_the_error_output_fail_nothing(run: Run) -> None:
 
 
 @pytest.mark.fault("output", "1 GB of noise behind the output", "the job's output has 1,073,741,824 bytes")
-def test_an_output_that_was_read_in_part_fails_and_says_so(run: Run, said: str) -> None:
+def test_an_output_that_was_read_in_part_fails_and_says_so(run: Run, promise: str) -> None:
     why = "the job's output has 1,073,741,824 bytes, at most 33,554,432 are judged"
-    assert run(WHOLE, too_long=why).verdict.text == why and why.startswith(said)
+    assert run(WHOLE, too_long=why).verdict.text == why and why.startswith(promise)
     late = run(WHOLE, too_long=why, exit_code=1).verdict
     assert late.sentence == say_exited(1, "") and late.remarks == (why,)
 
 
 @pytest.mark.fault("output", "a benchmark that is ended for what it prints", "a job may print at most 1 GiB")
-def test_a_job_that_was_ended_for_its_length_says_that_and_not_its_exit_code(run: Run, said: str) -> None:
+def test_a_job_that_was_ended_for_its_length_says_that_and_not_its_exit_code(run: Run, promise: str) -> None:
     cut = "the job's output was cut at 1,073,741,824 bytes: a job may print at most 1 GiB (printed-most)"
     long = "the job's output has 1,073,741,824 bytes, at most 33,554,432 are judged"
     for code in (153, 0, None):
         verdict = run(WHOLE, cut=cut, too_long=long, exit_code=code, timed_out=code is None).verdict
         assert (verdict.state, verdict.rule, verdict.suspects) == ("fail", 1, ())
-        assert verdict.sentence == cut and said in cut
+        assert verdict.sentence == cut and promise in cut
         assert long in verdict.remarks
 
 
@@ -236,9 +236,9 @@ OSU = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n" + "".join(
         ),
     ],
 )
-def test_the_same_of_osu(virtual: Site, output: str, said: str) -> None:
+def test_the_same_of_osu(virtual: Site, output: str, promise: str) -> None:
     target = of_system(virtual, "hsn", stack="mpich")
     (whole,) = judge(osu.parse(OSU), target)
     assert "cut" not in whole.sentence
     (found,) = judge(osu.parse(output), target)
-    assert found.state == "fail" and said in found.sentence
+    assert found.state == "fail" and promise in found.sentence

@@ -9,15 +9,15 @@ from railyard.job.environment import RankEnvironment, planned_variables
 from railyard.site.site import Site
 from railyard.stacks import wording as stack_words
 from railyard.verdict.assess import Assessment
-from tests.made.judged import launch_of
+from tests.made.judged_run import launch_of
 
 RECORDED = Path(__file__).resolve().parents[1] / "recordings" / "failed"
 Assess = Callable[..., Assessment]
 
 
-def test_the_healthy_neighbour_passes(assessed: Assess, virtual: Site) -> None:
+def test_the_healthy_neighbour_passes(assess_cell: Assess, virtual: Site) -> None:
     told = planned_variables(launch_of(virtual, "mpich", ("hsn0",), nodes=("vn1", "vn2")))
-    found = assessed(
+    found = assess_cell(
         environment=tuple(RankEnvironment(node, "IMB-MPI1", told) for node in ("vn1", "vn2")),
         stderr="libibverbs: Warning: RLIMIT_MEMLOCK is 65536 bytes.\n",
     ).verdict
@@ -75,12 +75,12 @@ def test_the_healthy_neighbour_passes(assessed: Assess, virtual: Site) -> None:
     ],
 )
 def test_what_kept_a_library_from_starting_is_quoted_and_explained(
-    assessed: Assess, stack: str, recording: str, said: str
+    assess_cell: Assess, stack: str, recording: str, promise: str
 ) -> None:
     stderr = (RECORDED / recording).read_text(encoding="utf-8")
-    found = assessed(stack=stack, exit_code=1, output="", stderr=stderr).verdict
+    found = assess_cell(stack=stack, exit_code=1, output="", stderr=stderr).verdict
     assert (found.state, found.rule, found.fault) == ("fail", 1, "set-up")
-    assert said in found.sentence
+    assert promise in found.sentence
     assert found.suspects == ()
 
 
@@ -108,16 +108,16 @@ def test_what_kept_a_library_from_starting_is_quoted_and_explained(
     ],
 )
 def test_a_variable_that_one_node_has_otherwise_fails(
-    assessed: Assess, virtual: Site, changed: str | None, said: str
+    assess_cell: Assess, virtual: Site, changed: str | None, promise: str
 ) -> None:
     told = planned_variables(launch_of(virtual, "mpich", ("hsn0",), nodes=("vn1", "vn2")))
     other = {name: value for name, value in told.items() if name != "UCX_NET_DEVICES"}
     other |= {} if changed is None else {"UCX_NET_DEVICES": changed}
-    found = assessed(
+    found = assess_cell(
         environment=(RankEnvironment("vn1", "IMB-MPI1", told), RankEnvironment("vn2", "IMB-MPI1", other))
     ).verdict
     assert (found.state, found.rule, found.fault) == ("fail", 1, "set-up")
-    assert f'{said}, expected "hsn0"' in found.sentence
+    assert f'{promise}, expected "hsn0"' in found.sentence
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_variable_that_one_node_has_otherwise_fails(
         ),
     ],
 )
-def test_a_benchmark_of_another_library_fails_a_perfect_output(assessed: Assess, linked: str, said: str) -> None:
-    found = assessed(linked=linked).verdict
+def test_a_benchmark_of_another_library_fails_a_perfect_output(assess_cell: Assess, linked: str, promise: str) -> None:
+    found = assess_cell(linked=linked).verdict
     assert (found.state, found.rule, found.fault) == ("fail", 1, "set-up")
-    assert said in found.sentence
+    assert promise in found.sentence

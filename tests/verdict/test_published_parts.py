@@ -26,11 +26,11 @@ TIME = date(2026, 11, 23).isoformat()
 
 
 @pytest.fixture(scope="module")
-def asked() -> dict[str, Need]:
+def needs_by_check() -> dict[str, Need]:
     return {need.check: need for need in needs(ROOT / "checks")}
 
 
-def played(site: Site, one: Recording, asked: dict[str, Need]) -> Record:
+def replay_record(site: Site, one: Recording, asked: dict[str, Need]) -> Record:
     """Return the record of a replay of a recording."""
     need = asked[one.check.split(" %policy")[0].split(" %.repeat_no")[0]]
     folder = folder_of(ROOT, site.system.system)
@@ -39,7 +39,7 @@ def played(site: Site, one: Recording, asked: dict[str, Need]) -> Record:
     return record_of(found, run="r", time=TIME, elapsed_s=1.0, environment={}, command=(), output=None)
 
 
-def printed(system: str, fabric: str, metric: str) -> list[tuple[int | None, float, float]]:
+def entry_ranges(system: str, fabric: str, metric: str) -> list[tuple[int | None, float, float]]:
     """Return (size or None, low, high) for all entries of the system's file for a metric over a fabric, as read."""
     found: list[tuple[int | None, float, float]] = []
     path = ROOT / "references" / f"{system}.yaml"
@@ -62,7 +62,7 @@ def bytes_of(size: int | str) -> int:
     return int(size[:-1]) << {"K": 10, "M": 20, "G": 30}[size[-1]]
 
 
-def unmarked(record: Record) -> Iterator[tuple[str, int, float]]:
+def source_figures(record: Record) -> Iterator[tuple[str, int, float]]:
     """Yield metric, size and value of all figures that the record shows as its source's."""
     for curve in record.found.curves:
         shown = zip(curve.sizes, curve.values, strict=True)
@@ -70,16 +70,18 @@ def unmarked(record: Record) -> Iterator[tuple[str, int, float]]:
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_every_figure_of_a_replay_that_is_not_marked_is_in_an_entry(system: str, asked: dict[str, Need]) -> None:
+def test_every_figure_of_a_replay_that_is_not_marked_is_in_an_entry(
+    system: str, needs_by_check: dict[str, Need]
+) -> None:
     site, count = site_at(ROOT, system), 0
     for one in read_index(folder_of(ROOT, system)).recordings:
         if one.benchmark.startswith(OF_A_CHECK):
             continue
-        record = played(site, one, asked)
-        values = list(unmarked(record))
+        record = replay_record(site, one, needs_by_check)
+        values = list(source_figures(record))
         count += len(values)
         for metric, size, value in values:
-            held = printed(system, one.fabric, metric)
+            held = entry_ranges(system, one.fabric, metric)
             assert any(
                 at in (None, size) and low * (1 - ROUNDED) <= value <= high * (1 + ROUNDED) for at, low, high in held
             ), f"{words_of(one.test)}: {metric} {value} at {size} B is in no entry"
@@ -95,14 +97,14 @@ def test_every_figure_of_a_replay_that_is_not_marked_is_in_an_entry(system: str,
     assert count or system == "dual-rail-qdr"
 
 
-def shown(system: str, fabric: str, stack: str, check: str, asked: dict[str, Need]) -> Record:
+def cell_record(system: str, fabric: str, stack: str, check: str, asked: dict[str, Need]) -> Record:
     index = read_index(folder_of(ROOT, system))
     one = next(each for each in index.recordings if (each.fabric, each.stack, each.check) == (fabric, stack, check))
-    return played(site_at(ROOT, system), one, asked)
+    return replay_record(site_at(ROOT, system), one, asked)
 
 
-def test_between_its_points_a_curve_was_computed(asked: dict[str, Need]) -> None:
-    record = shown("dell-c6320", "edr", "hpcx", "OsuBandwidth", asked)
+def test_between_its_points_a_curve_was_computed(needs_by_check: dict[str, Need]) -> None:
+    record = cell_record("dell-c6320", "edr", "hpcx", "OsuBandwidth", needs_by_check)
     (curve,) = record.found.curves
     assert set(curve.sizes) - set(curve.computed) == {4 << 20}
     assert [(figure.name, figure.computed) for figure in record.found.figures] == [("peak", False), ("n_half", True)]
@@ -111,9 +113,9 @@ def test_between_its_points_a_curve_was_computed(asked: dict[str, Need]) -> None
     )
 
 
-def test_a_latency_that_no_source_printed_is_left_out(asked: dict[str, Need]) -> None:
+def test_a_latency_that_no_source_printed_is_left_out(needs_by_check: dict[str, Need]) -> None:
     for fabric, peak_mb_s in (("sci", 117.96), ("tengige", 484.97)):
-        record = shown("survey-2004", fabric, "tcp", "NetpipeTcpPingPong", asked)
+        record = cell_record("survey-2004", fabric, "tcp", "NetpipeTcpPingPong", needs_by_check)
         assert [(figure.name, figure.computed) for figure in record.found.figures] == [("peak", False)]
         assert record.found.figures[0].value == pytest.approx(peak_mb_s, rel=ROUNDED)
         assert {curve.metric: (curve.sizes, curve.computed) for curve in record.found.curves} == {
@@ -122,8 +124,8 @@ def test_a_latency_that_no_source_printed_is_left_out(asked: dict[str, Need]) ->
         }
 
 
-def test_both_ends_of_a_range_and_all_between_are_the_sources(asked: dict[str, Need]) -> None:
-    record = shown("survey-2004", "myrinet", "mpich", "NetpipePingPong", asked)
+def test_both_ends_of_a_range_and_all_between_are_the_sources(needs_by_check: dict[str, Need]) -> None:
+    record = cell_record("survey-2004", "myrinet", "mpich", "NetpipePingPong", needs_by_check)
     latency = next(curve for curve in record.found.curves if curve.metric == "latency")
     assert {1, 8} <= set(latency.sizes) - set(latency.computed) <= {1, 2, 3, 4, 6, 8}
     entries = site_at(ROOT, "survey-2004").references.entries

@@ -43,7 +43,7 @@ SAID = [
 ]
 
 
-def judged(file: Path, text: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[dict[str, object]]]:
+def judge_file(file: Path, text: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[dict[str, object]]]:
     """Return the exit code of `railyard judge` for a text, and its judgements."""
     file.write_text(text, encoding="utf-8")
     code = main(["judge", str(file), "--json"])
@@ -54,7 +54,7 @@ def judged(file: Path, text: str, capsys: pytest.CaptureFixture[str]) -> tuple[i
 def test_the_headline_says_whose_output_it_is_and_that_the_tool_read_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, tool: str
 ) -> None:
-    code, (one,) = judged(tmp_path / "saved.out", text, capsys)
+    code, (one,) = judge_file(tmp_path / "saved.out", text, capsys)
     assert (code, one["state"]) == (1, "fail")
     number, line = next((at, line.strip()) for at, line in enumerate(text.split("\n"), 1) if refusal_in(line))
     assert str(one["headline"]).startswith(f"Output of {tool}, which read nothing: {' '.join(line.split())[:30]}")
@@ -91,7 +91,7 @@ def test_a_module_that_was_read_is_judged_beside_one_that_was_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sound = (SAMPLES / "ethtool-cmis.txt").read_text(encoding="utf-8")
-    code, (first, second) = judged(tmp_path / "two.out", f"{sound}netlink error: Operation not supported\n", capsys)
+    code, (first, second) = judge_file(tmp_path / "two.out", f"{sound}netlink error: Operation not supported\n", capsys)
     assert (code, first["state"], second["state"]) == (1, "pass", "fail")
     assert "no reading is beyond the module's own alarms" in str(first["sentence"])
     assert "netlink error: Operation not supported" in str(second["headline"])
@@ -102,7 +102,7 @@ def test_the_modules_of_two_tools_in_one_file_are_both_judged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     both = "".join((SAMPLES / f"{name}.txt").read_text(encoding="utf-8") for name in ("mlxlink-module", "ethtool"))
-    code, judgements = judged(tmp_path / "both.out", both, capsys)
+    code, judgements = judge_file(tmp_path / "both.out", both, capsys)
     assert code == 1
     assert ["serial X000999" in str(one["sentence"]) for one in judgements] == [True, False]
     assert ["serial X000456" in str(one["sentence"]) for one in judgements] == [False, True]

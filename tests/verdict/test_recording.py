@@ -31,12 +31,12 @@ STAMP: dict[str, Any] = {
 }
 
 
-def recorded(found: Assessment) -> Record:
+def stamped_record(found: Assessment) -> Record:
     return record_of(found, **STAMP, command=("mpirun", "-n", "2", "IMB-MPI1"), output="outputs/x.out")
 
 
-def test_a_record_says_what_ran_where_and_how_it_ended(assessed: Assess) -> None:
-    record = recorded(assessed(rails=2))
+def test_a_record_says_what_ran_where_and_how_it_ended(assess_cell: Assess) -> None:
+    record = stamped_record(assess_cell(rails=2))
     assert (record.test.case, record.test.hash, record.test.check) == (
         "ImbUniband %rails=2 @virtual:hsn+mpich",
         "1a2b3c4d",
@@ -63,13 +63,13 @@ def test_a_record_says_what_ran_where_and_how_it_ended(assessed: Assess) -> None
     assert record.how.environment == {"reframe": "4.10.4", "mpi": "MPICH 5.0.2"}
 
 
-def test_a_record_has_the_version_that_the_benchmark_prints_and_none_where_it_prints_none(assessed: Assess) -> None:
-    assert recorded(assessed()).test.benchmark_version == "2021.11"
-    assert recorded(assessed(output="")).test.benchmark_version is None
+def test_a_record_has_the_version_that_the_benchmark_prints_and_none_where_it_prints_none(assess_cell: Assess) -> None:
+    assert stamped_record(assess_cell()).test.benchmark_version == "2021.11"
+    assert stamped_record(assess_cell(output="")).test.benchmark_version is None
 
 
-def test_curves_have_limit_bands_and_ratios_as_judged_and_unrounded(assessed: Assess) -> None:
-    bandwidth, rate = recorded(assessed(rates={262144: 47.8, M: 48.0, 4 * M: 47.47})).found.curves
+def test_curves_have_limit_bands_and_ratios_as_judged_and_unrounded(assess_cell: Assess) -> None:
+    bandwidth, rate = stamped_record(assess_cell(rates={262144: 47.8, M: 48.0, 4 * M: 47.47})).found.curves
     assert (bandwidth.metric, bandwidth.unit, bandwidth.directions) == ("bandwidth", "MB/s", 1)
     assert (bandwidth.sizes, bandwidth.values) == ((262144, M, 4 * M), (47.8, 48.0, 47.47))
     assert bandwidth.limit is not None
@@ -87,32 +87,35 @@ def test_curves_have_limit_bands_and_ratios_as_judged_and_unrounded(assessed: As
     assert (rate.metric, rate.limit, rate.bands, rate.percent_of_reference) == ("message_rate", None, (), None)
 
 
-def test_a_floor_that_the_best_size_must_hold_stands_at_that_size_alone(assessed: Assess) -> None:
-    found = assessed(rates={262144: 47.8, M: 47.2, 4 * M: 47.6})
+def test_a_floor_that_the_best_size_must_hold_stands_at_that_size_alone(assess_cell: Assess) -> None:
+    found = assess_cell(rates={262144: 47.8, M: 47.2, 4 * M: 47.6})
     first, *others = found.inputs.metrics
     best = replace(first, bands=tuple(replace(cast(Band, band), best_of_sizes=True) for band in first.bands))
-    (band,) = recorded(replace(found, inputs=replace(found.inputs, metrics=(best, *others)))).found.curves[0].bands
+    (band,) = (
+        stamped_record(replace(found, inputs=replace(found.inputs, metrics=(best, *others)))).found.curves[0].bands
+    )
     assert band.sizes == (262144, M, 4 * M)
     assert band.low == (None, None, 47.0)
 
 
-def test_both_directions_are_said(assessed: Assess) -> None:
-    curve = recorded(assessed(rails=2, benchmark="imb/Biband")).found.curves[0]
+def test_both_directions_are_said(assess_cell: Assess) -> None:
+    curve = stamped_record(assess_cell(rails=2, benchmark="imb/Biband")).found.curves[0]
     assert curve.limit is not None
     assert curve.directions == 2
     assert curve.limit.value == pytest.approx(4 * 50 * 1460 / 1514)
 
 
-def test_figures_are_the_key_figures_with_their_sizes(assessed: Assess) -> None:
+def test_figures_are_the_key_figures_with_their_sizes(assess_cell: Assess) -> None:
     figures = [
-        (f.name, f.value, f.unit, f.size) for f in recorded(assessed(rates={M: 47.5, 4 * M: 47.6})).found.figures
+        (f.name, f.value, f.unit, f.size)
+        for f in stamped_record(assess_cell(rates={M: 47.5, 4 * M: 47.6})).found.figures
     ]
     assert figures[0] == ("peak", 47.6, "MB/s", 4 * M)
     assert [name for name, *_ in figures] == ["peak", "n_half", "message_rate"]
 
 
-def test_the_path_proof_has_every_device_of_every_node(assessed: Assess) -> None:
-    proof = recorded(assessed(rails=2)).how.path_proof
+def test_the_path_proof_has_every_device_of_every_node(assess_cell: Assess) -> None:
+    proof = stamped_record(assess_cell(rails=2)).how.path_proof
     assert proof is not None
     assert (proof.state, proof.expected_bytes) == ("proven", 2 * 2 * 16 * sum(4**n for n in range(12)))
     assert [node.node for node in proof.nodes] == ["vn1", "vn2"]
@@ -127,17 +130,17 @@ def test_the_path_proof_has_every_device_of_every_node(assessed: Assess) -> None
 
 
 def test_the_path_proof_has_the_clock_at_the_end_of_the_run(
-    assessed: Assess, counters_text: Callable[..., str]
+    assess_cell: Assess, counters_text: Callable[..., str]
 ) -> None:
     first = counters_text("vn1", {"hsn0": (190.0, 2.0)}).replace("end 0", "after - clock_khz 2400000\nend 0")
     second = counters_text("vn2", {"hsn0": (2.0, 190.0)})
-    proof = recorded(assessed(counters=(first, second))).how.path_proof
+    proof = stamped_record(assess_cell(counters=(first, second))).how.path_proof
     assert proof is not None
     assert [(each.node, each.clock_khz) for each in proof.nodes] == [("vn1", 2400000), ("vn2", None)]
 
 
-def test_a_failure_has_rule_class_suspects_and_next_look_apart(assessed: Assess) -> None:
-    verdict = recorded(assessed(rails=2, moved={"vn1": IDLE, "vn2": {**IDLE, "hsn0": (2, 190)}})).found.verdict
+def test_a_failure_has_rule_class_suspects_and_next_look_apart(assess_cell: Assess) -> None:
+    verdict = stamped_record(assess_cell(rails=2, moved={"vn1": IDLE, "vn2": {**IDLE, "hsn0": (2, 190)}})).found.verdict
     assert verdict.sentence == (idle_second(idle_part("hsn1", "vn1", "sent", 100_000, 190_100_000)))
     assert (verdict.rule, verdict.class_) == (4, "set-up")
     assert verdict.suspects == (Suspect("stack", path_words.idled_on_all(["hsn1"], ["vn1", "vn2"]), None, None),)
@@ -166,23 +169,23 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("changes", [case[1] for case in CASES], ids=[case[0] for case in CASES])
-def test_a_record_is_the_same_after_it_was_stored(assessed: Assess, tmp_path: Path, changes: dict[str, Any]) -> None:
-    record = recorded(assessed(**changes))
+def test_a_record_is_the_same_after_it_was_stored(assess_cell: Assess, tmp_path: Path, changes: dict[str, Any]) -> None:
+    record = stamped_record(assess_cell(**changes))
     append_record(tmp_path / FILE_NAME, record)
     read = read_records(tmp_path / FILE_NAME)
     assert (read.records, read.problems) == ((record,), ())
     assert json.loads(json.dumps(record.to_json(), allow_nan=False)) == record.to_json()
 
 
-def test_a_run_without_a_table_has_no_curves_and_no_figures(assessed: Assess) -> None:
-    record = recorded(assessed(output="", counters=()))
+def test_a_run_without_a_table_has_no_curves_and_no_figures(assess_cell: Assess) -> None:
+    record = stamped_record(assess_cell(output="", counters=()))
     assert (record.found.curves, record.found.figures, record.found.state) == ((), (), "fail")
     assert record.how.path_proof is not None and record.how.path_proof.nodes == ()
 
 
-def test_a_record_of_a_single_host_is_not_tested_and_keeps_its_curves(assessed: Assess) -> None:
+def test_a_record_of_a_single_host_is_not_tested_and_keeps_its_curves(assess_cell: Assess) -> None:
     local = site_at(ROOT, "local")
-    record = recorded(assessed("loopback", site=local, rates={M: 9000.0, 4 * M: 11_000.0}, counters=()))
+    record = stamped_record(assess_cell("loopback", site=local, rates={M: 9000.0, 4 * M: 11_000.0}, counters=()))
     assert (record.found.state, record.where.system, record.found.verdict.rule) == ("not-tested", "local", None)
     assert record.found.curves[0].values == (9000.0, 11_000.0)
     assert record.how.path_proof is not None

@@ -32,13 +32,13 @@ def passes(*values: float) -> tuple[Curve, ...]:
     return tuple(Curve("bandwidth", "MB/s", (1, M), (5.0, value)) for value in values)
 
 
-def rounded(found: Deficit | None) -> Deficit | None:
+def round_share(found: Deficit | None) -> Deficit | None:
     return None if found is None else replace(found, share=round(found.share, 9))
 
 
 def test_one_pass_leaves_what_its_bound_leaves() -> None:
-    assert rounded(smallest_deficit(metric(100, 90), passes(100))) == Deficit(0.1, M, 1)
-    assert rounded(smallest_deficit(metric(10, None, 12), passes(10))) == Deficit(0.2, M, 1)
+    assert round_share(smallest_deficit(metric(100, 90), passes(100))) == Deficit(0.1, M, 1)
+    assert round_share(smallest_deficit(metric(10, None, 12), passes(10))) == Deficit(0.2, M, 1)
 
 
 def test_a_value_of_nothing_is_no_division_by_it() -> None:
@@ -51,7 +51,7 @@ def test_a_value_of_nothing_is_no_division_by_it() -> None:
 def test_the_spread_of_the_passes_is_added(values: tuple[float, ...], student: float) -> None:
     of_median = 1.2533 * statistics.stdev(values) / len(values) ** 0.5
     found = smallest_deficit(metric(100, 97), passes(*values))
-    assert rounded(found) == Deficit(round(0.03 + student * of_median / 100, 9), M, len(values))
+    assert round_share(found) == Deficit(round(0.03 + student * of_median / 100, 9), M, len(values))
 
 
 def test_a_deficit_that_large_does_fail_the_reference() -> None:
@@ -69,14 +69,14 @@ def test_what_is_not_bounded_or_is_at_fault_has_none() -> None:
 
 
 @pytest.mark.fault("rail", "a rail at 99 %, less than the run could see", "would not have been found")
-def test_the_record_and_the_terminal_say_it(assessed: Callable[..., Assessment], said: str) -> None:
-    found = record_of(assessed(rates={M: 47.8 * 0.99, 4 * M: 47.8 * 0.99}), run="r", time="t", elapsed_s=None,
+def test_the_record_and_the_terminal_say_it(assess_cell: Callable[..., Assessment], promise: str) -> None:
+    found = record_of(assess_cell(rates={M: 47.8 * 0.99, 4 * M: 47.8 * 0.99}), run="r", time="t", elapsed_s=None,
                    environment={}, command=(), output=None)  # fmt: skip
     assert found.found.state == "pass"
     deficit = found.found.curves[0].deficit
     assert deficit is not None
     assert (deficit.size, deficit.repeats) == (M, 1)
-    assert any(said in line and line.startswith("  bandwidth") for line in detail_lines(found.to_json()))
+    assert any(promise in line and line.startswith("  bandwidth") for line in detail_lines(found.to_json()))
 
 
 def test_a_record_of_before_has_none() -> None:

@@ -10,7 +10,7 @@ from railyard.verdict.stored_outputs.judge import judge
 from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.system_target import of_system
 from railyard.verdict.stored_outputs.target import of_link
-from tests.made.words import below
+from tests.made.words import below_words
 
 
 def verdict(size: int, mb_s: float, link: str, rails: int = 1) -> Judgement:
@@ -76,9 +76,9 @@ def test_a_short_size_below_what_is_asked_of_it_still_fails() -> None:
             "not judged: write-bandwidth bounds bandwidth only from 1 MiB on, and the output has none of these sizes: "
             "measure them, or judge by --link",
         ),
-        (64 << 10, 13000.0, "fail", f"rule 5 (reference): {below(13000, 21108, 64 << 10)}"),
+        (64 << 10, 13000.0, "fail", f"rule 5 (reference): {below_words(13000, 21108, 64 << 10)}"),
         (1 << 20, 24000.0, "pass", "bandwidth holds write-bandwidth"),
-        (1 << 20, 23000.0, "fail", f"rule 5 (reference): {below(23000, 23750, 1 << 20)}"),
+        (1 << 20, 23000.0, "fail", f"rule 5 (reference): {below_words(23000, 23750, 1 << 20)}"),
     ],
 )
 def test_a_reference_of_longer_messages_fails_no_short_ones(size: int, mb_s: float, state: str, sentence: str) -> None:

@@ -26,7 +26,7 @@ def name(run: Run) -> str:
 
 @pytest.mark.parametrize("run", tuple(runs()), ids=name)
 def test_a_healthy_collective_passes_or_is_too_weakly_bounded_and_a_tenth_of_it_never_passes(run: Run) -> None:
-    healthy, tenth = run.judged(1.0), run.judged(0.1)
+    healthy, tenth = run.judge_curve(1.0), run.judge_curve(0.1)
     if healthy.state == "pass":
         (share,) = (found.group(1) for each in healthy.remarks if (found := _BOUND.search(each)))
         assert float(share) >= 100 * RAILS_SHARE.value
@@ -41,12 +41,12 @@ def test_a_healthy_collective_passes_or_is_too_weakly_bounded_and_a_tenth_of_it_
 @pytest.mark.parametrize("run", tuple(runs()), ids=name)
 def test_an_alltoall_shows_its_rails_with_any_ranks_and_others_with_one_rank_on_each_node(run: Run) -> None:
     if run.collective in (_ONE_RANK if run.ranks_per_node == 1 else _ANY_RANKS):
-        assert run.judged(1.0).state == "pass"
-        assert run.judged(0.3).state == "fail"
+        assert run.judge_curve(1.0).state == "pass"
+        assert run.judge_curve(0.3).state == "fail"
 
 
 def test_a_collective_that_is_not_judged_says_why_and_what_asks_for_more() -> None:
-    many, adds = Run("osu_allgather", 8, 32).judged(1.0), Run("osu_allreduce", 8, 1).judged(1.0)
+    many, adds = Run("osu_allgather", 8, 32).judge_curve(1.0), Run("osu_allreduce", 8, 1).judge_curve(1.0)
     assert "since what its ranks pass on within a node takes longest; run it with one rank on each" in many.sentence
     assert "since adding up its vectors takes longest; an alltoall or osu_bw" in adds.sentence
     assert not any("of what the rails carry" in each for each in (*many.remarks, *adds.remarks))

@@ -20,30 +20,30 @@ from railyard.verdict.switch_groups import (
     stated_up_links,
 )
 from tests.made.large_cluster import Shape
-from tests.made.simulated_groups import DRAGONFLY, FAT_TREE, SHAPES, Measured, Sick, made_site_of, play
-from tests.made.words import below, slow_alone
+from tests.made.simulated_groups import DRAGONFLY, FAT_TREE, SHAPES, MeasuredNetwork, Sick, made_site_of, play
+from tests.made.words import below_words, slow_alone
 
 HALF = "    up_links: 4\n"
 BLOCKED = "    blocking: 2\n"
 STATED = {FAT_TREE: HALF, DRAGONFLY: BLOCKED}
 
 
-def known(folder: Path, kind: str, stated: str = "") -> tuple[Site, Places, Fabric]:
+def located_site(folder: Path, kind: str, stated: str = "") -> tuple[Site, Places, Fabric]:
     """Return a site, where its nodes are, and its fabric."""
     site = made_site_of(folder, kind, stated)
     fabric = site.system.fabrics["ndr"]
     return site, places_of(folder, site.system, "ndr", fabric.rails), fabric
 
 
-def measured(folder: Path, kind: str) -> Phases:
+def healthy_phases(folder: Path, kind: str) -> Phases:
     """Return the phases of a healthy run of the plan."""
-    _, places, _ = known(folder, kind)
+    _, places, _ = located_site(folder, kind)
     network = network_of(SHAPES[kind].names, places, None)
-    return phases(parse(Measured(kind).output("groups", plan(network).rounds)).tables[0], network)
+    return phases(parse(MeasuredNetwork(kind).output("groups", plan(network).rounds)).tables[0], network)
 
 
 def test_the_plan_of_a_fat_tree_has_each_two_leaf_switches_alone_and_all_at_once(tmp_path: Path) -> None:
-    found = measured(tmp_path, FAT_TREE)
+    found = healthy_phases(tmp_path, FAT_TREE)
     # Three rounds of 32 pairs; seven of 32; each of 28 two leaf switches with eight pairs; 28 rounds of four streams.
     assert {phase: len(flows) for phase, flows in found.items()} == {
         "within": 3 * 32, "all": 7 * 32, "between": 28 * 8, "one": 28 * 4,
@@ -54,7 +54,7 @@ def test_the_plan_of_a_fat_tree_has_each_two_leaf_switches_alone_and_all_at_once
 
 
 def test_the_plan_of_a_dragonfly_loads_all_links_between_groups_alike(tmp_path: Path) -> None:
-    found = measured(tmp_path, DRAGONFLY)
+    found = healthy_phases(tmp_path, DRAGONFLY)
     assert {phase: len(flows) for phase, flows in found.items()} == {
         "within": 3 * 32, "group": 3 * 32, "all": 3 * 32, "between": 6 * 16, "between groups": 6 * 16, "one": 32 * 8,
     }  # fmt: skip
@@ -63,7 +63,7 @@ def test_the_plan_of_a_dragonfly_loads_all_links_between_groups_alike(tmp_path: 
 
 
 def test_nodes_at_one_leaf_switch_have_no_plan(tmp_path: Path) -> None:
-    _, places, _ = known(tmp_path, FAT_TREE)
+    _, places, _ = located_site(tmp_path, FAT_TREE)
     with pytest.raises(
         ValueError, match="all 8 nodes are at leaf001, expected nodes at two or more: state leaf_switch"
     ):
@@ -124,7 +124,7 @@ CASES = {
         FAT_TREE, Sick(messages={5: 0.5}), [("leaf", None, "leaf006")],
         "leaf006 sends at best 5", 
     ),
-    "everything at 40 %": (FAT_TREE, Sick(everything=0.4), [], below(17952, 42232, 4 << 20)),
+    "everything at 40 %": (FAT_TREE, Sick(everything=0.4), [], below_words(17952, 42232, 4 << 20)),
     "a slow node of a dragonfly": (
         DRAGONFLY, Sick(nodes={19: 0.5}), [("rail", "n0020", None)], slow_alone("n0020"),
     ),
@@ -143,7 +143,7 @@ CASES = {
 def test_what_is_planted_is_named_and_nothing_else(case: str, tmp_path: Path) -> None:
     kind, sick, blamed, said = CASES[case]
     played = play(tmp_path, kind, sick, stated=STATED[kind])
-    assert played.blamed == blamed
+    assert played.blamed_parts == blamed
     assert (played.found.verdict.state, played.found.verdict.rule, played.found.verdict.fault) == ("fail", 5, "fabric")
     assert said in played.found.verdict.text
 
@@ -173,34 +173,34 @@ def test_what_the_scheduler_states_in_the_job_counts(live: str, said: str, tmp_p
 
 
 def test_one_table_of_short_messages_is_read_and_half_a_one_is_not() -> None:
-    whole = Measured(FAT_TREE).output("groups", (((0, 1),),), 8)
+    whole = MeasuredNetwork(FAT_TREE).output("groups", (((0, 1),),), 8)
     assert short_messages(whole) is not None
     assert short_messages(whole[:-5]) is None
     assert short_messages("srun: error: task 3 launch failed") is None
 
 
 def test_slow_nodes_of_a_leaf_switch_do_not_make_it_slow_for_messages(tmp_path: Path) -> None:
-    found = {phase: list(flows) for phase, flows in measured(tmp_path, FAT_TREE).items()}
+    found = {phase: list(flows) for phase, flows in healthy_phases(tmp_path, FAT_TREE).items()}
     assert slow_messages(found) == {}
     del found["within"]
     assert slow_messages(found) == {}
 
 
 def test_how_many_up_links_are_stated_and_what_each_carries(tmp_path: Path) -> None:
-    _, _, fabric = known(tmp_path, FAT_TREE, HALF)
+    _, _, fabric = located_site(tmp_path, FAT_TREE, HALF)
     found = stated_up_links(fabric, "ndr", fabric.rails, 40_000.0)
     assert found is not None
     assert sorted(found.capacity_mb_s) == [f"leaf00{leaf}" for leaf in range(1, 9)]
     assert found.capacity_mb_s["leaf001"] == pytest.approx(4 * 49_684.6, abs=1)
     assert found.source == "4 up-links for 8 nodes of a leaf switch, up_links of fabrics.ndr"
-    _, _, blocked = known(tmp_path, FAT_TREE, BLOCKED)
+    _, _, blocked = located_site(tmp_path, FAT_TREE, BLOCKED)
     halved = stated_up_links(blocked, "ndr", blocked.rails, 40_000.0)
     assert halved is not None
     assert (set(halved.capacity_mb_s.values()), halved.of_groups) == ({8 * 40_000.0 / 2}, False)
-    assert stated_up_links(known(tmp_path, FAT_TREE)[2], "ndr", fabric.rails, 40_000.0) is None
+    assert stated_up_links(located_site(tmp_path, FAT_TREE)[2], "ndr", fabric.rails, 40_000.0) is None
 
 
-def kept(links: dict[str, dict[str, float]]) -> StoredDistances:
+def kept_distances(links: dict[str, dict[str, float]]) -> StoredDistances:
     """Return what ``--keep-hops`` kept of a fabric whose leaf switches are LID 1 to 8."""
     names = SHAPES[FAT_TREE].names
     places = {"mlx5_0": {name: f"LID {1 + place // 8}" for place, name in enumerate(names)}}
@@ -208,17 +208,17 @@ def kept(links: dict[str, dict[str, float]]) -> StoredDistances:
 
 
 def test_a_slower_up_link_is_named_by_its_cable_where_the_fabric_was_read(tmp_path: Path) -> None:
-    _, places, fabric = known(tmp_path, FAT_TREE, "    up_links: 9\n")
+    _, places, fabric = located_site(tmp_path, FAT_TREE, "    up_links: 9\n")
     links = {
         f"LID {leaf}": {f"port {port} to spine{port} port {leaf}": 400.0 for port in range(1, 5)}
         for leaf in range(1, 9)
     }
-    bound, remarks = find_up_links(kept(links), places, fabric, "ndr", fabric.rails, 40_000.0)
+    bound, remarks = find_up_links(kept_distances(links), places, fabric, "ndr", fabric.rails, 40_000.0)
     assert bound is not None
     assert (bound.source, remarks) == ("4 up-links of each leaf switch, as railyard fabric --keep-hops read them", ())
     links["LID 3"]["port 2 to spine2 port 3"] = 100.0
     del links["LID 5"]["port 1 to spine1 port 5"]
-    bound, remarks = find_up_links(kept(links), places, fabric, "ndr", fabric.rails, 40_000.0)
+    bound, remarks = find_up_links(kept_distances(links), places, fabric, "ndr", fabric.rails, 40_000.0)
     assert bound is not None
     assert bound.capacity_mb_s["leaf003"] == pytest.approx(3.25 * 49_684.6, abs=1)
     assert remarks == (
@@ -227,7 +227,7 @@ def test_a_slower_up_link_is_named_by_its_cable_where_the_fabric_was_read(tmp_pa
     )
     # Not read of each leaf switch: what the system's file says counts.
     del links["LID 7"]
-    bound, _ = find_up_links(kept(links), places, fabric, "ndr", fabric.rails, 40_000.0)
+    bound, _ = find_up_links(kept_distances(links), places, fabric, "ndr", fabric.rails, 40_000.0)
     assert bound is not None
     assert bound.source.startswith("9 up-links for 8 nodes")
 
@@ -272,7 +272,7 @@ UNMEASURED: dict[str, tuple[Callable[[str], str], Callable[[str], str], str]] = 
 def test_what_was_planned_and_gave_no_value_fails(case: str, tmp_path: Path) -> None:
     edit, short, said = UNMEASURED[case]
     played = play(tmp_path, FAT_TREE, stated=HALF, edit=edit, short=short)
-    assert (played.found.verdict.state, played.found.verdict.rule, played.blamed) == ("fail", 2, [])
+    assert (played.found.verdict.state, played.found.verdict.rule, played.blamed_parts) == ("fail", 2, [])
     assert said in played.found.verdict.sentence
 
 
@@ -293,7 +293,7 @@ def test_nobody_is_named_where_the_scheduler_contradicts_the_file(tmp_path: Path
     """Pairs of one stated leaf switch are measured at the same time, but these are of four: their up-links are busy."""
     live = "SwitchName=a Level=0 Nodes=n[0001-0032]\nSwitchName=b Level=0 Nodes=n[0033-0064]\n"
     played = play(tmp_path, FAT_TREE, stated=HALF, live=live)
-    assert (played.found.verdict.state, played.blamed) == ("fail", [])
+    assert (played.found.verdict.state, played.blamed_parts) == ("fail", [])
     assert played.found.verdict.suspects
     assert "contradict each other about the leaf switches, so nothing tells which of these" in played.found.verdict.text
     assert (played.found.verdict.look_at or "").startswith("leaf_switches of the system's file")
@@ -302,11 +302,11 @@ def test_nobody_is_named_where_the_scheduler_contradicts_the_file(tmp_path: Path
 def test_nobody_is_named_where_suspects_are_good_while_all_others_rest(tmp_path: Path) -> None:
     """The file has four leaf switches where the network has eight."""
     played = play(tmp_path, FAT_TREE, stated=HALF, wrong=Shape(64, rails=1, leaf=16))
-    assert (played.found.verdict.state, played.blamed) == ("fail", [])
+    assert (played.found.verdict.state, played.blamed_parts) == ("fail", [])
     assert "so they share links with nodes of other leaf switches: leaf_switches of the" in played.found.verdict.text
     assert (played.found.verdict.look_at or "").startswith("leaf_switches of the system's file")
 
 
 def test_nodes_without_a_leaf_switch_are_measured_while_no_up_link_is_busy(tmp_path: Path) -> None:
     played = play(tmp_path, FAT_TREE, stated=HALF, wrong=Shape(56, rails=1, leaf=8))
-    assert (played.found.verdict.state, played.blamed) == ("report-only", [])
+    assert (played.found.verdict.state, played.blamed_parts) == ("report-only", [])

@@ -27,7 +27,7 @@ OUTPUTS = {
 }
 
 
-def judged(text: str, link: str) -> Judgement:
+def judge_text(text: str, link: str) -> Judgement:
     (one,) = judge(parse(text), of_link(link), text=text)
     return one
 
@@ -35,7 +35,7 @@ def judged(text: str, link: str) -> Judgement:
 @pytest.mark.parametrize("key", OUTPUTS)
 @pytest.mark.parametrize(("link", "way"), [("ib-edr", "IPoIB"), ("opa-100", "IPoIB"), ("slingshot-11", "TCP")])
 def test_tcp_is_no_pass_by_a_link_of_rdma(key: str, link: str, way: str) -> None:
-    one = judged(OUTPUTS[key], link)
+    one = judge_text(OUTPUTS[key], link)
     assert (one.benchmark, one.state) == (key, "not-judged")
     assert f"{key} measures TCP" in one.sentence
     assert way in one.sentence
@@ -43,9 +43,9 @@ def test_tcp_is_no_pass_by_a_link_of_rdma(key: str, link: str, way: str) -> None
 
 @pytest.mark.parametrize("link", ["eth-100", "roce-100"])
 def test_by_ethernet_it_is_judged_as_before(link: str) -> None:
-    assert judged(OUTPUTS["qperf/tcp_bw"], link).state == "pass"
+    assert judge_text(OUTPUTS["qperf/tcp_bw"], link).state == "pass"
 
 
 def test_too_slow_a_flow_still_fails_and_sdr_bounds_one_itself() -> None:
-    assert judged(QPERF_BW.format(0.1), "ib-edr").state == "fail"
-    assert judged(QPERF_BW.format(0.66), "ib-sdr").state == "pass"
+    assert judge_text(QPERF_BW.format(0.1), "ib-edr").state == "fail"
+    assert judge_text(QPERF_BW.format(0.66), "ib-sdr").state == "pass"

@@ -16,7 +16,7 @@ from railyard.verdict.stored_outputs.judge import judge
 from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.system_target import of_system
 from railyard.verdict.stored_outputs.target import of_link
-from tests.made.judged import SIZES, case_of, healthy_bytes, healthy_rates, imb_output, judged
+from tests.made.judged_run import SIZES, case_of, healthy_bytes, healthy_rates, imb_output, judge_output
 
 M = 1 << 20
 END = "\n# All processes entering MPI_Finalize\n"
@@ -70,30 +70,30 @@ def run(virtual: Site) -> Run:
         )  # fmt: skip
         moved = {n: {d: (moves * a, moves * b) for d, (a, b) in devices.items()} for n, devices in
                  healthy_bytes(("vn1", "vn2"), case.launch.meant, both).items()}  # fmt: skip
-        return judged(case, output, imb.parse, moved, **left)
+        return judge_output(case, output, imb.parse, moved, **left)
 
     return live
 
 
 @pytest.fixture
-def stored(virtual: Site) -> Callable[[str], Judgement]:
+def stored_judge(virtual: Site) -> Callable[[str], Judgement]:
     """Return a function that judges a stored output of OSU."""
 
-    def kept(output: str) -> Judgement:
+    def judge_stored(output: str) -> Judgement:
         return judge(with_wrong_lines(osu.parse(output), output), of_system(virtual, "hsn", stack="mpich"))[0]
 
-    return kept
+    return judge_stored
 
 
-def test_the_healthy_neighbours_pass(run: Run, stored: Callable[[str], Judgement]) -> None:
+def test_the_healthy_neighbours_pass(run: Run, stored_judge: Callable[[str], Judgement]) -> None:
     assert run(UNIBAND).verdict.state == run(PINGPONG, "imb/PingPong").verdict.state == "pass"
-    assert stored(osu_latency(lambda size: 30 + size / 47.8)).state == "pass"
-    assert stored(osu_allreduce(0.9, 1.0, 1.1)).state == "pass"
+    assert stored_judge(osu_latency(lambda size: 30 + size / 47.8)).state == "pass"
+    assert stored_judge(osu_allreduce(0.9, 1.0, 1.1)).state == "pass"
     # Only rounding: all three are printed alike, or a hundredth apart.
-    assert stored(osu_allreduce(1.0, 1.0, 1.0)).state == "pass"
+    assert stored_judge(osu_allreduce(1.0, 1.0, 1.0)).state == "pass"
 
 
-def shown(pattern: str, factor: float) -> str:
+def scale_times(pattern: str, factor: float) -> str:
     """Return IMB's ping-pong with each time multiplied by a factor."""
 
     def multiply(found: re.Match[str]) -> str:
@@ -144,21 +144,21 @@ TIMES = r"(?m)^( +[0-9]+ +16 +)([0-9.]+)"
             id="repetitions-10",
         ),
         pytest.param(
-            shown(TIMES, 1000),
+            scale_times(TIMES, 1000),
             "imb/PingPong",
             2,
             marks=pytest.mark.fault("output", "times in nanoseconds", "and time 30020 us contradict each other"),
             id="nanoseconds",
         ),
         pytest.param(
-            shown(TIMES, 1e-3),
+            scale_times(TIMES, 1e-3),
             "imb/PingPong",
             2,
             marks=pytest.mark.fault("output", "times in milliseconds", "and time 0.0300 us contradict each other"),
             id="milliseconds",
         ),
         pytest.param(
-            shown(TIMES, 2),
+            scale_times(TIMES, 2),
             "imb/PingPong",
             2,
             marks=pytest.mark.fault(
@@ -265,19 +265,19 @@ TIMES = r"(?m)^( +[0-9]+ +16 +)([0-9.]+)"
     ],
 )
 def test_what_was_not_asked_for_or_cannot_be_true_fails(
-    run: Run, output: str, benchmark: str, rule: int, said: str
+    run: Run, output: str, benchmark: str, rule: int, promise: str
 ) -> None:
     found = run(output, benchmark).verdict
     assert (found.state, found.rule) == ("fail", rule), found.text
-    assert said in found.sentence
+    assert promise in found.sentence
     assert found.suspects == ()
 
 
 @pytest.mark.fault("output", "a table from a cache: nothing was sent", "hsn0 of vn1 sent 0.0 kB of 536.9 MB")
-def test_a_table_that_no_byte_stands_behind_is_not_proven(run: Run, said: str) -> None:
+def test_a_table_that_no_byte_stands_behind_is_not_proven(run: Run, promise: str) -> None:
     found = run(UNIBAND, moves=0).verdict
     assert (found.state, found.rule, found.fault) == ("fail", 4, "not-proven")
-    assert said in found.sentence and found.suspects == ()
+    assert promise in found.sentence and found.suspects == ()
 
 
 @pytest.mark.parametrize(
@@ -324,9 +324,11 @@ def test_a_table_that_no_byte_stands_behind_is_not_proven(run: Run, said: str) -
         ),
     ],
 )
-def test_a_stored_output_that_cannot_be_true_fails(stored: Callable[[str], Judgement], output: str, said: str) -> None:
-    found = stored(output)
-    assert found.state == "fail" and said in found.sentence, found.sentence
+def test_a_stored_output_that_cannot_be_true_fails(
+    stored_judge: Callable[[str], Judgement], output: str, promise: str
+) -> None:
+    found = stored_judge(output)
+    assert found.state == "fail" and promise in found.sentence, found.sentence
 
 
 @pytest.mark.parametrize(
@@ -350,17 +352,17 @@ def test_a_stored_output_that_cannot_be_true_fails(stored: Callable[[str], Judge
         ),
     ],
 )
-def test_other_pairs_or_another_window_of_osu_fail(virtual: Site, pairs: int, window: int, said: str) -> None:
+def test_other_pairs_or_another_window_of_osu_fail(virtual: Site, pairs: int, window: int, promise: str) -> None:
     def live(output: str) -> Assessment:
         case = case_of(
             virtual, "osu/osu_mbw_mr", launch={"nodes": ("vn1", "vn2")}, window=8, repetitions=Repetitions(2, 0)
         )
-        return judged(case, output, osu.parse, {"vn1": {"hsn0": (136, 3)}, "vn2": {"hsn0": (3, 136)}})
+        return judge_output(case, output, osu.parse, {"vn1": {"hsn0": (136, 3)}, "vn2": {"hsn0": (3, 136)}})
 
     healthy = live(osu_pairs(1, 8)).verdict
     assert healthy.state == "pass", healthy.text
     found = live(osu_pairs(pairs, window)).verdict
-    assert (found.state, found.rule) == ("fail", 1) and said in found.sentence
+    assert (found.state, found.rule) == ("fail", 1) and promise in found.sentence
 
 
 PERFTEST = """\
@@ -376,20 +378,20 @@ PERFTEST = """\
 @pytest.mark.fault(
     "output", "perftest's peak below its average", "bandwidth 47.19 at 1 MiB is above bandwidth_peak 31.46"
 )
-def test_a_peak_below_the_average_contradicts_it(virtual: Site, said: str) -> None:
+def test_a_peak_below_the_average_contradicts_it(virtual: Site, promise: str) -> None:
     target = of_system(virtual, "hsn", stack="mpich")
-    assert said in judge(perftest.parse(PERFTEST.replace("PEAK", "30.00")), target)[0].sentence
+    assert promise in judge(perftest.parse(PERFTEST.replace("PEAK", "30.00")), target)[0].sentence
     assert "contradict" not in judge(perftest.parse(PERFTEST.replace("PEAK", "45.20")), target)[0].sentence
 
 
 @pytest.mark.fault(
     "output", "MB/s under NetPIPE's name of Mbit/s", "and time 16.25 us contradict each other: that time is"
 )
-def test_another_unit_under_netpipes_name_contradicts_its_times(virtual: Site, said: str) -> None:
+def test_another_unit_under_netpipes_name_contradicts_its_times(virtual: Site, promise: str) -> None:
     recorded = Path(__file__).resolve().parents[1] / "recordings/netpipe3.7.2-pingpong-openmpi4.1.4-veth.out"
     text, target = recorded.read_text(encoding="utf-8"), of_system(virtual, "hsn", stack="mpich")
     in_bytes = re.sub(r"([0-9.]+) Mbps", lambda found: f"{float(found[1]) / 8:.2f} Mbps", text)
-    assert said in judge(netpipe.parse(in_bytes), target)[0].sentence
+    assert promise in judge(netpipe.parse(in_bytes), target)[0].sentence
     assert "contradict" not in judge(netpipe.parse(text), target)[0].sentence
 
 

@@ -44,7 +44,7 @@ from railyard.verdict.wording.path import counters_not_found, idle_part, lost_ca
 from railyard.verdict.wording.reference import held_at_worst, look_at_rails, no_size_for, own_condition, say_crossed
 from railyard.verdict.wording.reference import other_unit as other_unit_of
 from railyard.verdict.wording.run_rules import brief_failure, ended_well, look_at_outputs, read, read_at, say_exited
-from tests.made.words import bounded, broken
+from tests.made.words import bounded_words, breach_words
 
 K, M = 1 << 10, 1 << 20
 SIZES = (1, 4096, M, 4 * M)
@@ -100,21 +100,21 @@ def with_metric(metric: MetricInput, **changes: Any) -> Inputs:
     return replace(HEALTHY, metrics=(metric, LATENCY), **changes)
 
 
-def said(verdict: Verdict) -> tuple[str, int | None, str | None, str]:
+def verdict_summary(verdict: Verdict) -> tuple[str, int | None, str | None, str]:
     return verdict.state, verdict.rule, verdict.fault, verdict.text
 
 
-def found(verdict: Verdict) -> tuple[str, int | None, str | None, str, str | None]:
-    return (*said(verdict), verdict.look_at)
+def verdict_details(verdict: Verdict) -> tuple[str, int | None, str | None, str, str | None]:
+    return (*verdict_summary(verdict), verdict.look_at)
 
 
 def test_a_healthy_run_passes_and_all_five_rules_say_why() -> None:
     verdict = judge(HEALTHY)
-    assert said(verdict) == (
+    assert verdict_summary(verdict) == (
         "pass",
         None,
         None,
-        held_at_worst("bandwidth", ["hsn-uni-1", "hsn-curve"], " at 1 B", 1.0, "hsn-curve", bounded(SIZES, 4)),
+        held_at_worst("bandwidth", ["hsn-uni-1", "hsn-curve"], " at 1 B", 1.0, "hsn-curve", bounded_words(SIZES, 4)),
     )
     assert [(rule.rule, rule.name, rule.state) for rule in verdict.rules] == [
         (number, name, "pass") for number, name in RULE_NAMES.items()
@@ -131,7 +131,7 @@ def test_a_healthy_run_passes_and_all_five_rules_say_why() -> None:
 
 def test_a_reference_that_holds_is_no_pass_of_two_rails_where_one_was_used() -> None:
     path = replace(PROVEN, state="not-judged", sentence="hsn1 idled", one_rail=True)
-    state, rule, _, sentence = said(judge(replace(HEALTHY, path=path)))
+    state, rule, _, sentence = verdict_summary(judge(replace(HEALTHY, path=path)))
     assert (state, rule) == ("report-only", None)
     remark = f"rule 4 (path) {not_judged('hsn1 idled')}"
     assert sentence.endswith(f"; {remark}")
@@ -300,7 +300,7 @@ def test_the_headline_of_a_failed_run_quotes_more_than_the_name_of_a_host() -> N
 
 @pytest.mark.parametrize(("changes", "fault", "sentence", "look_at"), RULE_1)
 def test_rule_1_names_what_is_incomplete(changes: dict[str, Any], fault: str, sentence: str, look_at: str) -> None:
-    assert found(judge(with_job(**changes))) == ("fail", 1, fault, sentence, look_at)
+    assert verdict_details(judge(with_job(**changes))) == ("fail", 1, fault, sentence, look_at)
 
 
 def test_rule_1_holds_for_more_tables_than_expected_and_a_passed_validation() -> None:
@@ -310,9 +310,9 @@ def test_rule_1_holds_for_more_tables_than_expected_and_a_passed_validation() ->
 
 
 @pytest.mark.fault("session", "a node without a readable /sys is the suspect, and no rail", "vn2 has no readable /sys")
-def test_a_node_that_shows_no_devices_is_the_suspect_and_no_rail_is(said: str) -> None:
-    verdict = judge(with_job(exit_code=71, refused=(RefusedRail("vn2", None, f"{said}: its rails cannot be seen"),)))
-    assert (verdict.rule, verdict.fault, verdict.sentence.startswith(said)) == (1, "node", True)
+def test_a_node_that_shows_no_devices_is_the_suspect_and_no_rail_is(promise: str) -> None:
+    verdict = judge(with_job(exit_code=71, refused=(RefusedRail("vn2", None, f"{promise}: its rails cannot be seen"),)))
+    assert (verdict.rule, verdict.fault, verdict.sentence.startswith(promise)) == (1, "node", True)
     assert verdict.suspects == (Suspect("node", verdict.sentence, "vn2", None),)
     assert "what is at /sys there" in str(verdict.look_at)
 
@@ -327,12 +327,14 @@ def test_each_suspect_is_named_once_with_all_that_is_said_against_it() -> None:
 
 
 @pytest.mark.fault("rail", "a carrier lost until the time limit", f"; {lost_carrier('hsn1 of vn2')}")
-def test_a_job_that_hung_says_which_link_was_lost(said: str) -> None:
-    path = replace(PROVEN, state="failed", fault="fabric", lost=said.removeprefix("; "), look_at="cable of hsn1 of vn2")
+def test_a_job_that_hung_says_which_link_was_lost(promise: str) -> None:
+    path = replace(
+        PROVEN, state="failed", fault="fabric", lost=promise.removeprefix("; "), look_at="cable of hsn1 of vn2"
+    )
     for changes in ({"timed_out": True, "exit_code": 124}, {"exit_code": 1}):
         verdict = judge(replace(with_job(**changes), path=path))
         assert (verdict.rule, verdict.fault, verdict.look_at) == (1, "fabric", "cable of hsn1 of vn2")
-        assert verdict.sentence.endswith(said)
+        assert verdict.sentence.endswith(promise)
 
 
 def test_a_failure_of_a_replay_speaks_of_no_nodes() -> None:
@@ -375,7 +377,7 @@ def test_rule_1_says_what_the_scheduler_did(kind: Kind, fault: str) -> None:
     """The scheduler's reason comes before its consequences: no exit code, no table, a node that was not seen."""
     ended = JobEnd(kind, f"job 12: {kind}", ("vn2",) if kind == "node" else ())
     verdict = judge(with_job(ended=ended, exit_code=None, tables=0, nodes_seen=("vn1",)))
-    assert found(verdict) == ("fail", 1, fault, ended.sentence, say.look_at_ended(kind, ""))
+    assert verdict_details(verdict) == ("fail", 1, fault, ended.sentence, say.look_at_ended(kind, ""))
 
 
 @pytest.mark.parametrize(
@@ -437,7 +439,7 @@ def test_a_single_figure_has_no_message_size_in_any_sentence() -> None:
 
     _, _, possible, _, reference = sentences(46.67)
     assert possible == share_of_limit(46.67)
-    assert reference == (f"{broken('below', 46.67, 47.0, 'tcp-1 (class: shaped rate)')}{CROSSED}")
+    assert reference == (f"{breach_words('below', 46.67, 47.0, 'tcp-1 (class: shaped rate)')}{CROSSED}")
     held = held_at_worst("bandwidth", ["tcp-1"], "", 47.5 / 47.0, "tcp-1", reference_words.bounded_figure(True))
     assert sentences(47.5)[4] == held
     assert sentences(60.0)[2] == run_words.say_disbelieved(share_of_limit(60.0))
@@ -490,12 +492,12 @@ def test_rule_2_lets_a_small_message_be_printed_as_zero() -> None:
 
 @pytest.mark.parametrize(("metric", "sentence"), RULE_2)
 def test_rule_2_names_the_metric_that_is_wrong(metric: MetricInput, sentence: str) -> None:
-    assert found(judge(with_metric(metric))) == ("fail", 2, "set-up", sentence, run_words.look_at_headings())
+    assert verdict_details(judge(with_metric(metric))) == ("fail", 2, "set-up", sentence, run_words.look_at_headings())
 
 
 def test_rule_2_fails_a_check_that_declares_nothing() -> None:
     verdict = judge(replace(HEALTHY, metrics=()))
-    assert found(verdict)[:4] == ("fail", 2, "set-up", run_words.nothing_declared())
+    assert verdict_details(verdict)[:4] == ("fail", 2, "set-up", run_words.nothing_declared())
 
 
 def test_rule_2_names_all_metrics_that_are_wrong() -> None:
@@ -509,7 +511,7 @@ def test_rule_2_names_all_metrics_that_are_wrong() -> None:
 
 def test_rule_3_fails_above_the_limit_by_2_percent() -> None:
     wide = bandwidth(0.8, 2.5, 47.5, 49.6, bands=(FLOOR,))
-    assert found(judge(with_metric(wide))) == (
+    assert verdict_details(judge(with_metric(wide))) == (
         "fail",
         3,
         "set-up",
@@ -533,7 +535,7 @@ def test_rule_3_lets_each_message_begin_with_a_full_bucket() -> None:
     with_burst = 48.6 * 8 / 7
     assert (at_most.state, at_most.rules[2].state) == ("pass", "pass")
     assert at_most.rules[2].sentence.startswith(share_of_limit(56.65, M, with_burst))
-    assert said(judge(with_metric(bandwidth(0.8, 2.5, 56.66, 47.8, limit=bucket, bands=(FLOOR,))))) == (
+    assert verdict_summary(judge(with_metric(bandwidth(0.8, 2.5, 56.66, 47.8, limit=bucket, bands=(FLOOR,))))) == (
         "fail",
         3,
         "set-up",
@@ -573,7 +575,7 @@ def test_a_reference_without_a_bound_to_keep_has_no_ratio() -> None:
     band = scalar_band("x", "class", "bandwidth", "MB/s", "s", Bound(0.0, 60.0, None))
     verdict = judge(with_metric(bandwidth(bands=(band,))))
     assert (verdict.state, verdict.curves[0].percent_of_reference) == ("pass", None)
-    assert verdict.sentence == reference_words.say_held("bandwidth", ["x"], bounded(SIZES, 4))
+    assert verdict.sentence == reference_words.say_held("bandwidth", ["x"], bounded_words(SIZES, 4))
 
 
 def test_a_bandwidth_that_is_bounded_from_above_alone_does_not_pass() -> None:
@@ -581,7 +583,7 @@ def test_a_bandwidth_that_is_bounded_from_above_alone_does_not_pass() -> None:
     verdict = judge(with_metric(bandwidth(bands=(band,))))
     assert (verdict.state, verdict.rule, verdict.fault) == ("fail", 5, "reference")
     end = reference_words.open_end("bandwidth", 4 * M, is_largest=True)
-    held = reference_words.say_held("bandwidth", ["x"], bounded(SIZES, 4))
+    held = reference_words.say_held("bandwidth", ["x"], bounded_words(SIZES, 4))
     assert verdict.sentence == reference_words.nothing_decides([end, held])
     assert verdict.look_at == reference_words.look_at_entry("virtual")
     assert verdict.headline.lower() == reference_words.brief_open_end(end).lower()
@@ -657,13 +659,13 @@ UNPROVEN = PathProof("not-proven", f"{NOT_PROVEN}{counters_not_found('vn2')}", "
 
 def test_rule_4_takes_the_path_proofs_sentence_class_and_suspects() -> None:
     verdict = judge(replace(HEALTHY, path=FAILED))
-    assert found(verdict) == ("fail", 4, "set-up", FAILED.sentence, FAILED.look_at)
+    assert verdict_details(verdict) == ("fail", 4, "set-up", FAILED.sentence, FAILED.look_at)
     assert verdict.suspects == FAILED.suspects
     assert judge(replace(HEALTHY, path=replace(FAILED, fault="fabric"))).fault == "fabric"
 
 
 def test_rule_4_fails_what_is_not_proven_unless_the_system_accepts_it() -> None:
-    assert found(judge(replace(HEALTHY, path=UNPROVEN))) == (
+    assert verdict_details(judge(replace(HEALTHY, path=UNPROVEN))) == (
         *("fail", 4, "not-proven", UNPROVEN.sentence, UNPROVEN.look_at),
     )
     accepted = judge(replace(HEALTHY, path=UNPROVEN, accepts_unproven="no counters in containers"))
@@ -687,11 +689,11 @@ def test_a_benchmark_without_payload_has_no_path_to_prove_but_may_take_a_wrong_o
 def test_rule_5_names_value_unit_bound_source_rail_and_node() -> None:
     slow = bandwidth(0.8, 2.5, 45.5, 4.8)
     verdict = judge(with_metric(slow))
-    assert found(verdict) == (
+    assert verdict_details(verdict) == (
         "fail",
         5,
         "fabric",
-        f"{broken('below', 4.8, 47.0, 'hsn-uni-1 (class: shaped rate)', 4 * M)}{CROSSED}",
+        f"{breach_words('below', 4.8, 47.0, 'hsn-uni-1 (class: shaped rate)', 4 * M)}{CROSSED}",
         look_at_rails(["hsn0"], ["vn1", "vn2"], False, False),
     )
 
@@ -725,7 +727,7 @@ def test_a_reference_that_is_broken_is_named_before_one_that_no_measured_size_me
     short = bandwidth(measured=MeasuredMetric("MB/s", (1, 4096), (2.8, 2.5)), bands=(FLOOR, own))
     judged = judge(with_metric(short)).rules[4]
     assert judged.miss == Miss(Figure("bandwidth", 2.5, "MB/s", 4096), "below", 2.7)
-    assert judged.sentence.startswith(broken("below", 2.5, 2.7, "own (class: a source)", 4096))
+    assert judged.sentence.startswith(breach_words("below", 2.5, 2.7, "own (class: a source)", 4096))
 
 
 def test_rule_5_fails_a_reference_that_no_measured_size_meets() -> None:
@@ -745,7 +747,7 @@ def test_rule_5_fails_a_bound_without_bounds_and_a_wrong_unit() -> None:
 
 
 def test_rule_5_fails_without_a_reference_and_names_the_files() -> None:
-    assert found(judge(with_metric(bandwidth(bands=())))) == (
+    assert verdict_details(judge(with_metric(bandwidth(bands=())))) == (
         "fail",
         5,
         "reference",
@@ -763,7 +765,7 @@ def test_a_latency_is_worse_above_its_reference() -> None:
     assert verdict.curves[0].percent_of_reference == pytest.approx(80.0)
     bad = replace(good, measured=MeasuredMetric("us", (0, 8), (1.0, 1.6)))
     assert judge(replace(HEALTHY, metrics=(bad,))).rules[4].sentence == (
-        f"{broken('above', 1.6, 1.5, 'lat (published: a paper)', 8, 'latency', 'us')}{CROSSED}"
+        f"{breach_words('above', 1.6, 1.5, 'lat (published: a paper)', 8, 'latency', 'us')}{CROSSED}"
     )
 
 
@@ -778,7 +780,7 @@ def test_a_floor_of_the_links_class_holds_beside_the_references() -> None:
     low = replace(both, measured=MeasuredMetric("MB/s", (M, 4 * M), (11990.0, 12080.0)))
     own = own_condition(10.0, "MB/s", 10 / 12_000)
     assert judge(replace(HEALTHY, metrics=(low,))).rules[4].sentence == (
-        f"{broken('below', 11_990, 12_000, 'class:ib-edr (class: EDR unidirectional)', M, own=own)}{CROSSED}"
+        f"{breach_words('below', 11_990, 12_000, 'class:ib-edr (class: EDR unidirectional)', M, own=own)}{CROSSED}"
     )
 
 
@@ -799,8 +801,10 @@ def test_a_disturbed_path_is_disturbed_only_with_the_reference_and_blames_nobody
 def test_a_report_only_system_is_judged_by_the_floors_of_its_links() -> None:
     inputs = replace(HEALTHY, metrics=(EDR,), report_only="new machine")
     ratio = 12_010 / 12_000
-    held = held_at_worst("bandwidth", ["class:ib-edr"], " at 1 MiB", ratio, "class:ib-edr", bounded((M, 4 * M), 2))
-    assert said(judge(inputs)) == (
+    held = held_at_worst(
+        "bandwidth", ["class:ib-edr"], " at 1 MiB", ratio, "class:ib-edr", bounded_words((M, 4 * M), 2)
+    )
+    assert verdict_summary(judge(inputs)) == (
         "report-only",
         None,
         None,
@@ -820,7 +824,7 @@ def test_a_report_only_system_whose_links_have_no_floor_says_so() -> None:
 def test_a_report_only_system_without_a_known_limit_fails() -> None:
     bare = bandwidth(bands=(), limit=None)
     verdict = judge(with_metric(bare, report_only="laptop", link_limit_known=False))
-    assert found(verdict) == (
+    assert verdict_details(verdict) == (
         "fail",
         5,
         "reference",
@@ -875,7 +879,7 @@ def test_an_expected_failure_that_passes_says_so() -> None:
 
 def test_not_tested_is_neither_pass_nor_failure() -> None:
     verdict = not_tested("no such device")
-    assert said(verdict) == ("not-tested", None, None, "not tested: no such device")
+    assert verdict_summary(verdict) == ("not-tested", None, None, "not tested: no such device")
     assert {rule.state for rule in verdict.rules} == {"not-judged"}
 
 
@@ -894,11 +898,11 @@ SPOILS: dict[str, Callable[[Inputs], Inputs]] = {
     "refused": lambda i: replace(i, job=replace(i.job, refused=(RefusedRail("a", "b", "c"),))),
     "no metrics": lambda i: replace(i, metrics=()),
     "unread": lambda i: replace(i, metrics=tuple(replace(m, measured=None) for m in i.metrics)),
-    "no unit": lambda i: _measured(i, lambda m: replace(m, unit=None)),
-    "nan": lambda i: _measured(i, lambda m: replace(m, values=(math.nan, *m.values[1:]))),
-    "half": lambda i: _measured(i, lambda m: replace(m, values=tuple(v and v / 2 for v in m.values))),
-    "triple": lambda i: _measured(i, lambda m: replace(m, values=tuple(v and v * 3 for v in m.values))),
-    "fewer sizes": lambda i: _measured(i, lambda m: replace(m, sizes=m.sizes[:1], values=m.values[:1])),
+    "no unit": lambda i: _change_metrics(i, lambda m: replace(m, unit=None)),
+    "nan": lambda i: _change_metrics(i, lambda m: replace(m, values=(math.nan, *m.values[1:]))),
+    "half": lambda i: _change_metrics(i, lambda m: replace(m, values=tuple(v and v / 2 for v in m.values))),
+    "triple": lambda i: _change_metrics(i, lambda m: replace(m, values=tuple(v and v * 3 for v in m.values))),
+    "fewer sizes": lambda i: _change_metrics(i, lambda m: replace(m, sizes=m.sizes[:1], values=m.values[:1])),
     "no bands": lambda i: replace(i, metrics=tuple(replace(m, bands=()) for m in i.metrics)),
     "path failed": lambda i: replace(i, path=FAILED),
     "path unproven": lambda i: replace(i, path=UNPROVEN),
@@ -906,7 +910,7 @@ SPOILS: dict[str, Callable[[Inputs], Inputs]] = {
 }
 
 
-def _measured(inputs: Inputs, change: Callable[[MeasuredMetric], MeasuredMetric]) -> Inputs:
+def _change_metrics(inputs: Inputs, change: Callable[[MeasuredMetric], MeasuredMetric]) -> Inputs:
     metrics = [m if m.measured is None else replace(m, measured=change(m.measured)) for m in inputs.metrics]
     return replace(inputs, metrics=tuple(metrics))
 
@@ -965,7 +969,7 @@ def both_ways(*values_mb_s: float) -> Inputs:
 def test_a_rate_that_one_size_holds_is_that_of_the_rail_but_bounds_no_size() -> None:
     verdict = judge(both_ways(14.1, 28.6, 14.3))
     assert verdict.state == "pass"
-    assert verdict.sentence.endswith(f"({bounded((M,), 3, '64 KiB to 256 KiB')})")
+    assert verdict.sentence.endswith(f"({bounded_words((M,), 3, '64 KiB to 256 KiB')})")
     slow = judge(both_ways(20.1, 20.2, 20.3))
     assert (slow.state, slow.rule, slow.fault) == ("fail", 5, "fabric")
     assert slow.miss == Miss(Figure("bandwidth", 20.3, "MB/s", M), "below", 22.5, best_of="64 KiB to 1 MiB")
@@ -997,9 +1001,9 @@ def small_messages(*values_us: float) -> Inputs:
 
 
 def test_a_time_that_one_size_holds_was_disturbed_at_the_others() -> None:
-    assert said(judge(small_messages(2100.0, 12.0, 3000.0, 20.0))) == (
+    assert verdict_summary(judge(small_messages(2100.0, 12.0, 3000.0, 20.0))) == (
         *("pass", None, None),
-        held_at_worst("latency", ["small"], " at 4 B", 400 / 12, "small", bounded((1, 4, 64), 4, "4 KiB")),
+        held_at_worst("latency", ["small"], " at 4 B", 400 / 12, "small", bounded_words((1, 4, 64), 4, "4 KiB")),
     )
 
 

@@ -17,7 +17,7 @@ from railyard.parsers.output import Table
 _ONE_SIDED = {"Unidir_Put": FENCED, "Unidir_Get": FENCED, "Bidir_Put": FENCED_BOTH_WAYS, "Bidir_Get": FENCED_BOTH_WAYS}
 
 
-def _at_most(repetitions: int, warm_up: int | None, version: str | None) -> int:
+def _most_repetitions(repetitions: int, warm_up: int | None, version: str | None) -> int:
     """Return how often a row was measured with all warm-ups.
 
     IMB makes the printed n repetitions twice: once to see how long they take (with one more before, unless
@@ -51,7 +51,7 @@ TOOL = Tool(
     "imb",
     Package("intel-mpi-benchmarks", "bin/IMB-MPI1"),
     of_mpi=True,
-    at_most=_at_most,
+    at_most=_most_repetitions,
     at_least=_at_least,
     said=_with_mode,
     end_line="# All processes entering MPI_Finalize",

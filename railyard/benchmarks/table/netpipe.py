@@ -1,6 +1,6 @@
 """NetPIPE."""
 
-from railyard.benchmarks.model import Benchmark, Package, Tool, Traffic, as_printed, bandwidth, latency
+from railyard.benchmarks.model import Benchmark, Package, Tool, Traffic, bandwidth, latency, printed_repetitions
 from railyard.hardware.day_one import EXCHANGE_OF_2
 from railyard.parsers.output import Table
 
@@ -22,7 +22,7 @@ TOOL = Tool(
     client=r"NP(?:tcp6?|ibv|ib|sctp)",
     said=_mode,
     unsaid="pingpong",
-    at_most=as_printed,
+    at_most=printed_repetitions,
     first_exchanges=WARM_UP_EXCHANGES,
     sizes_a_doubling=2,  # 1, 2, 3, 4, 6, 8, 12 …
     has_no_end=True,

@@ -65,7 +65,7 @@ def _from_device(table: Table) -> bool:
     return "DEVICE" in buffers if buffers else "device" in table.context
 
 
-def _at_most(repetitions: int, warm_up: int | None, version: str | None) -> int | None:
+def _most_repetitions(repetitions: int, warm_up: int | None, version: str | None) -> int | None:
     """Return the measured repetitions and those before them (``-x``)."""
     return None if warm_up is None else repetitions + warm_up
 
@@ -89,7 +89,7 @@ TOOL = Tool(
     said=_printed_name,
     from_device=_from_device,
     repetitions="told",
-    at_most=_at_most,
+    at_most=_most_repetitions,
     at_least=_at_least,
     doubles=True,
     has_no_end=True,

@@ -74,12 +74,12 @@ def command(**options: Any) -> int:
     if given.own:
         click.echo(_own_lines(given.optics))
         return 0
-    from railyard.cluster.fabric.judge import judge, nothing_seen
-    from railyard.cluster.fabric.model import expected_of
+    from railyard.cluster.fabric.judge import judge, say_no_port_read
+    from railyard.cluster.fabric.model import expected_fabric
 
     home = find_home()
     system = _system(home, given.name)
-    chosen = [expected_of(system, each) for each in _fabrics(system, given.fabrics)]
+    chosen = [expected_fabric(system, each) for each in _fabrics(system, given.fabrics)]
     readings = _read(home, given)
     judged = [(expected, judge(expected, readings)) for expected in chosen]
     shown = [(expected, report) for expected, report in judged if not report.is_blind]
@@ -92,7 +92,7 @@ def command(**options: Any) -> int:
     seen = {(rail.device, rail.port) for expected, _ in shown for rail in expected.rails}
     for expected, report in judged:
         if report.is_blind:
-            sentence = nothing_seen(expected, report)
+            sentence = say_no_port_read(expected, report)
             if given.fabrics or any((rail.device, rail.port) not in seen for rail in expected.rails):
                 raise SetupError(sentence)
             _print_aside(sentence)

@@ -43,7 +43,7 @@ def command(run: str | None, published: str | None, places: tuple[Path, ...], re
     if places and published is None:
         raise RailyardError("-c: found it without --published, expected both; a run has its own checks")
     home = find_home()
-    found = _of_published(home, published, places) if published else _of_run(home, run)
+    found = _published_run(home, published, places) if published else _of_run(home, run)
     system, made, left = found.system, found.made, found.left
     folder = folder_of(home, system)
     there = [one.file for one, _ in made if (folder / one.file).exists()]
@@ -74,7 +74,7 @@ def _of_run(home: Path, run: str | None) -> "RecordedRun":
     return recorded_outputs(folder, PARSERS, _hosts(), _users())
 
 
-def _of_published(home: Path, name: str, places: Sequence[Path]) -> "RecordedRun":
+def _published_run(home: Path, name: str, places: Sequence[Path]) -> "RecordedRun":
     from railyard.base.paths import CHECKS, part
     from railyard.provision.replay.form import words_of
     from railyard.provision.replay.index import RecordedRun

@@ -85,7 +85,7 @@ def command(kind: str, write: bool) -> int:
 
 def schema(name: str) -> dict[str, Any]:
     """Return the JSON Schema of one of ``NAMES`` ("results": of one line). Raises KeyError for another name."""
-    made = {**(_of_written(name) if name in _WRITTEN else MODELS[name].model_json_schema()), "title": _TITLES[name]}
+    made = {**(_written_schema(name) if name in _WRITTEN else MODELS[name].model_json_schema()), "title": _TITLES[name]}
     if name == "systems":
         # The file of a system that is like another has only what differs.
         rest = [field for field in made.pop("required") if field != "system"]
@@ -105,7 +105,7 @@ def schema_file(name: str) -> str:
     return "references/classes/schema.json" if name == CLASSES else f"{name}/schema.json"
 
 
-def _of_written(name: str) -> dict[str, Any]:
+def _written_schema(name: str) -> dict[str, Any]:
     """Return the schema of a record or a list; other keys are allowed, since a newer Railyard may write more."""
     cls, number = _WRITTEN[name]
     made = _RecordSchema().generate(core_schema(cls))

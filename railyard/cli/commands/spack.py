@@ -96,7 +96,7 @@ def lock(name: str, stacks: tuple[str, ...], verbose: bool, yes: bool) -> int:
     from railyard.provision.spack import build
 
     for request in _requests(name, stacks):
-        found = build.relock(request, _shown_only(verbose), verbose=verbose)
+        found = build.relock(request, _line_printer(verbose), verbose=verbose)
         if found.changes == ():
             click.echo(f"{request.stack}: nothing changes")
             continue
@@ -282,6 +282,6 @@ def _state(each: "BuiltEnvironment") -> str:
     return f"{each.marker.contents}, {old} old, {each.size_bytes / 1e6:.0f} MB"
 
 
-def _shown_only(verbose: bool) -> Callable[[str], None]:
+def _line_printer(verbose: bool) -> Callable[[str], None]:
     """Return a function that prints Spack's lines only with --verbose: people should read the lock's difference."""
     return click.echo if verbose else lambda line: None

@@ -21,7 +21,7 @@ from xml.etree import ElementTree
 
 from railyard.base.values import NAME_PATTERN
 from railyard.base.wording import count_of
-from railyard.cluster.detect.fabrics import FoundFabric, fabrics_of, left_out, traps
+from railyard.cluster.detect.fabrics import FoundFabric, fabrics_of, traps, unlinked_ports
 from railyard.cluster.detect.ports import Port, cxi_ports, net_ports, parse_whole, rdma_ports
 from railyard.cluster.detect.scheduler import Scheduler, StatedSwitches, scheduler_of, slurm_switches
 from railyard.cluster.detect.source import IBSTATUS, LSPCI, TOPOLOGY, Source, natural
@@ -322,7 +322,7 @@ def detect(source: Source, job_variable: str | None = None) -> DetectedCluster:
         scheduler=scheduler,
         software=software_of(source),
         traps=(*traps(fabrics), *tool_traps(ports, source)),
-        left_out=left_out(ports),
+        left_out=unlinked_ports(ports),
         switches=slurm_switches(source, scheduler.nodes) if is_slurm(scheduler.name) else None,
     )
 

@@ -63,7 +63,7 @@ def fabrics_of(ports: Sequence[Port]) -> tuple[FoundFabric, ...]:
     return tuple(found)
 
 
-def left_out(ports: Sequence[Port]) -> tuple[str, ...]:
+def unlinked_ports(ports: Sequence[Port]) -> tuple[str, ...]:
     """Return a sentence for each port without a link: it is not a rail now, but perhaps it should be one."""
     return tuple(
         f"{port.name} has no link ({port.state}): it is left out; if it is meant to be a rail, look at cable and switch"

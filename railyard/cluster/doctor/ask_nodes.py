@@ -126,7 +126,7 @@ def _of_files(asking: node_files.AnswerFolder, words: list[str], expected: tuple
     except subprocess.TimeoutExpired:
         ended = None
     except OSError as error:
-        raise _not_started(words, error) from None
+        raise _start_error(words, error) from None
     step = (begun, time.time())
     printed = "" if ended is None else ended[1]
     by_launcher = parse(printed)
@@ -188,14 +188,14 @@ def _step(words: list[str]) -> Answer:
     except subprocess.TimeoutExpired:
         raise _no_answer_error(None, 1, words[0]) from None
     except OSError as error:
-        raise _not_started(words, error) from None
+        raise _start_error(words, error) from None
     nodes = parse(ended[1])
     if not nodes:
         raise _no_answer_error(ended, 1, words[0])
     return Answer(nodes, (begun, time.time()), (), 1)
 
 
-def _not_started(words: Sequence[str], error: OSError) -> SetupError:
+def _start_error(words: Sequence[str], error: OSError) -> SetupError:
     return SetupError(f"doctor: {words[0]} cannot be started ({error.strerror}); load its module")
 
 
@@ -483,7 +483,7 @@ def _one(bed: Testbed, device: str, sender: str, receiver: str) -> list[Finding]
     before = _counters(bed)
     wrong = _send(bed, device, sender, receiver)
     if wrong is not None:
-        return [not_calibrated(f"{sender} {device}", f"nothing could be sent to {receiver}: {wrong}")]
+        return [uncalibrated_remark(f"{sender} {device}", f"nothing could be sent to {receiver}: {wrong}")]
     after = _counters(bed)
     transfer = Transfer(
         rail=device,
@@ -528,7 +528,7 @@ def transfer_findings(transfer: Transfer) -> Iterator[Finding]:
         yield from _end(transfer, transfer.receiver, "received", transfer.received)
 
 
-def not_calibrated(where: str, why: str) -> Finding:
+def uncalibrated_remark(where: str, why: str) -> Finding:
     """Return the remark that a rail's counter was not tried."""
     return remark(where, f"its counter could not be calibrated: {why}", "a run's path proof will still show it")
 

@@ -12,7 +12,7 @@ from railyard.cluster.detect.ports import plain_link
 from railyard.cluster.doctor.node_block import NodeState
 from railyard.cluster.fabric.judge import of_kind, uniform_findings
 from railyard.cluster.fabric.link_state import link_findings
-from railyard.cluster.fabric.model import VERBS, Card, ExpectedFabric, Readings, SlotState, expected_of
+from railyard.cluster.fabric.model import VERBS, Card, ExpectedFabric, Readings, SlotState, expected_fabric
 from railyard.cluster.fabric.model import Finding as OfFabric
 from railyard.cluster.fabric.slots import slot_findings
 from railyard.cluster.fabric.sysfs import port_of
@@ -140,7 +140,7 @@ def of_nodes(nodes: Sequence[NodeState], system: SystemView, judges: Sequence[Ju
     If a rail is not an RDMA device (Ethernet, Slingshot), only its slot is judged here.
     """
     for name, fabric in system.fabrics.items():
-        yield from of_rails(nodes, fabric, fabric.rails, expected_of(system, name), judges)
+        yield from of_rails(nodes, fabric, fabric.rails, expected_fabric(system, name), judges)
 
 
 def of_rails(

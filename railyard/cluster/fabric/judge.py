@@ -34,7 +34,7 @@ from railyard.cluster.fabric.model import (
     Gid,
     Readings,
     Report,
-    asked_as,
+    asking_rail,
     by_guid,
     is_adapter,
     some,
@@ -349,7 +349,7 @@ def of_subnets(expected: ExpectedFabric, readings: Readings) -> Readings:
         if ours or not rails & expected.neighbours:
             kept += [port for port in subnet if not _is_neighbours(expected, port)]
     dropped = {by_guid(port) for port in readings.ports} - {by_guid(port) for port in kept}
-    others = {asked_as(*rail) for rail in expected.neighbours}
+    others = {asking_rail(*rail) for rail in expected.neighbours}
     return replace(
         readings,
         ports=tuple(kept),
@@ -420,7 +420,7 @@ def summary(expected: ExpectedFabric, report: Report) -> str:
     return f"{expected.fabric}: {seen} seen, {tally(report.findings)}"
 
 
-def nothing_seen(expected: ExpectedFabric, report: Report) -> str:
+def say_no_port_read(expected: ExpectedFabric, report: Report) -> str:
     """Return the sentence for a fabric of which no port was read."""
     devices = ", ".join(f"{rail.device} port {rail.port}" for rail in expected.rails)
     why = f" ({one_line(report.notes[0])})" if report.notes else ""

@@ -122,7 +122,7 @@ class Readings:
     ``node`` set. ``more_modules``: ports of ``own`` again, with what a second tool printed of the cable or module.
     ``is_whole``: the subnet was discovered. ``counters``: ports with error counters. ``later``: the same ports at a
     second time. Both are None if not read. ``managers``: the answer of ``sminfo`` (None if there was none), by the rail
-    that it was asked from (``words.asked_as``; empty if unknown). ``hardware``: node and what lspci, show_gids or
+    that it was asked from (``asking_rail``; empty if unknown). ``hardware``: node and what lspci, show_gids or
     nvidia-smi print of it. ``in_part``: nodes of which only outputs about one device were read. ``notes``: what could
     not be read, one sentence each.
     """
@@ -228,7 +228,7 @@ _AS_STATED = (
 )
 
 
-def expected_of(system: SystemView, name: str) -> ExpectedFabric:
+def expected_fabric(system: SystemView, name: str) -> ExpectedFabric:
     """Return how one fabric should be. Raises KeyError for a fabric that the system does not have."""
     fabric = system.fabrics[name]
     state = fabric.fabric_state
@@ -343,7 +343,7 @@ def _renumber(port: PortState, by: int) -> PortState:
 AGGREGATION = re.compile(r"aggregation node", re.IGNORECASE)
 
 
-def asked_as(device: str, port: int) -> str:
+def asking_rail(device: str, port: int) -> str:
     """Return how files name the rail that a subnet was asked from: "mlx5_0", or "mlx5_0_2" for a second port."""
     return device if port == 1 else f"{device}_{port}"
 

@@ -35,7 +35,7 @@ from railyard.cluster.fabric.model import (
     Card,
     Manager,
     Readings,
-    asked_as,
+    asking_rail,
     by_device,
     by_guid,
     merge_ports,
@@ -355,7 +355,7 @@ def _ways(sys: Path) -> list[tuple[tuple[str, ...], str, str | None]]:
     ways: list[tuple[tuple[str, ...], str, str | None]] = []
     for port in up:
         device, number = str(port.device), port.port or 1
-        ways.append((("-C", device, "-P", str(number)), f"-{asked_as(device, number)}", port.guid))
+        ways.append((("-C", device, "-P", str(number)), f"-{asking_rail(device, number)}", port.guid))
     return ways or [((), "", None)]
 
 

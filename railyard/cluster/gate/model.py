@@ -22,7 +22,7 @@ from railyard.cluster.doctor import rail_rules
 from railyard.cluster.doctor.node_block import NodeState
 from railyard.cluster.fabric.judge import uniform_findings
 from railyard.cluster.fabric.link_state import link_findings
-from railyard.cluster.fabric.model import VERBS, expected_of
+from railyard.cluster.fabric.model import VERBS, expected_fabric
 from railyard.cluster.fabric.slots import slot_findings
 from railyard.cluster.fabric.sysfs import port_of
 from railyard.hardware.links import pcie_generation
@@ -280,7 +280,7 @@ def look(node: NodeState, system: SystemView) -> tuple[Look, Look]:
     link_gaps, slot_gaps = list[Gap](), list[Gap]()
     judged: dict[str, bool] = {}
     for name, fabric in system.fabrics.items():
-        meant = expected_of(system, name)
+        meant = expected_fabric(system, name)
         for rail, expected_rail in zip(fabric.rails, meant.rails, strict=True):
             # Judge each rail alone: if two rails are slow in the same way, both are slow; the file is not wrong.
             alone = replace(meant, rails=(expected_rail,))

@@ -63,7 +63,7 @@ def _answers(
     """Return what each node wrote, or printed if it could not write."""
     said = _answers_by_node(ended)
     found: GatheredAnswers[tuple[int, dict[str, Any] | None]] = node_files.gather(
-        asking, lambda file: (file.code, told_in(file.text)), ended_well=ended.code == 0, elsewhere=said
+        asking, lambda file: (file.code, read_answer(file.text)), ended_well=ended.code == 0, elsewhere=said
     )
     said |= {told["node"]: told for _, told in found.values if told is not None}
     ended_with = {node: code for node, (code, told) in found.answers if told is None}
@@ -109,7 +109,7 @@ def _answers_by_node(ended: ProcessEnd) -> dict[str, dict[str, Any]]:
     return {told["node"]: told for line in ended.out.splitlines() if (told := _parse_answer(line)) is not None}
 
 
-def told_in(text: str) -> dict[str, Any] | None:
+def read_answer(text: str) -> dict[str, Any] | None:
     """Return a gate's answer from what it printed, None if there is none."""
     return next((told for line in text.splitlines() if (told := _parse_answer(line)) is not None), None)
 

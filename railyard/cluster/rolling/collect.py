@@ -40,7 +40,7 @@ from railyard.cluster.rolling.under_scheduler import (
 )
 from railyard.job import environment, node_facts, probe_job
 from railyard.job.batch import State
-from railyard.job.case import Case, Evidence, kept_of
+from railyard.job.case import Case, Evidence, kept_test
 from railyard.job.probe_job import STARTED_AGAIN
 from railyard.job.provenance import circumstances, provenance
 from railyard.parsers.output import ParsedOutput, ParseError, Table
@@ -419,7 +419,7 @@ def store(site: Site, run: KeptRun, made: Assessment, left: Evidence, words: Seq
 
     Raises RailyardError if it cannot be written, or was stored before.
     """
-    folder = stored_in(site.home, run)
+    folder = stored_folder(site.home, run)
     if (folder / FILE_NAME).exists():
         raise SetupError(f"{folder}: found a record of this run, expected none: it was collected before")
     case, began = made.case, datetime.fromtimestamp(run.submitted, timezone.utc)
@@ -431,7 +431,7 @@ def store(site: Site, run: KeptRun, made: Assessment, left: Evidence, words: Seq
         printed.unlink()
         if output is not None and left.counters:
             told = [SAMPLE, probe_job.ROUNDS, *run.words]
-            run_folder.keep_beside(site.home, output, kept_of(case, left, told, {}, (), utc_time(run.submitted)))
+            run_folder.keep_beside(site.home, output, kept_test(case, left, told, {}, (), utc_time(run.submitted)))
         pairs = node_pairs.record_of(made, leaves_of(run))
         if pairs is not None and pairs.file is not None:
             run_folder.keep_pairs(site.home, pairs.file)
@@ -458,7 +458,7 @@ def store(site: Site, run: KeptRun, made: Assessment, left: Evidence, words: Seq
     return record
 
 
-def stored_in(home: Path, run: KeptRun) -> Path:
+def stored_folder(home: Path, run: KeptRun) -> Path:
     """Return the folder in which a run in groups is stored, among all runs of a site."""
     return runs_folder(home) / run.id
 

@@ -171,13 +171,13 @@ def finish(
     if not known and not (notes.failures and re.search(rf"\b{tool}\b", "\n".join(line[:LONGEST] for line in lines))):
         found = next(((number, line) for number, line in enumerate(lines, 1) if line.strip()), (0, ""))
         raise ParseError(found[0], found[1], f"output of {tool}: {expected}")
-    if known and (number := first_joined(tool, lines)):
+    if known and (number := first_joined_line(tool, lines)):
         notes.note_unread(number, lines[number - 1], "one line of the tool in each line: two are joined, as fmt does")
     remarks = sorted(notes.remarks, key=lambda note: note.line)
     return ParsedOutput(failures=tuple(notes.failures), remarks=tuple(remarks), fabric=tuple(ports))
 
 
-def first_joined(tool: str, lines: list[str]) -> int:
+def first_joined_line(tool: str, lines: list[str]) -> int:
     """Return the number of the first line of a tool's output that is two of its lines; 0 if there is none."""
     pattern = _PATTERNS.get(tool)
     if pattern is None:
@@ -222,7 +222,7 @@ def without_broken_ports(text: str, read: Callable[[str], ParsedOutput]) -> Pars
         return parsed
     lines, noise = without_marks(text).split("\n"), {remark.line for remark in parsed.remarks}
     found = sorted(_suspects(lines), key=lambda number: number + 1 not in noise)
-    said, suspects = _said_by(parsed), found[:_MOST_TRIED]
+    said, suspects = _values_of(parsed), found[:_MOST_TRIED]
     together = [number for number in suspects if number + 1 in noise]  # a value may follow from two lines
     for numbers in (*([number] for number in suspects), together):
         for between in ("", " "):
@@ -259,12 +259,12 @@ def _suspects(lines: list[str]) -> Iterator[int]:
 
 def _try(read: Callable[[str], ParsedOutput], text: str) -> _Values | None:
     try:
-        return _said_by(read(text))
+        return _values_of(read(text))
     except ParseError:
         return None
 
 
-def _said_by(parsed: ParsedOutput) -> _Values:
+def _values_of(parsed: ParsedOutput) -> _Values:
     ports = tuple(port._replace(line=0) for port in parsed.fabric)
     return _Values(sum(map(_count_values, (value for port in ports for value in port))), ports)
 

@@ -82,7 +82,7 @@ def choose(system: System, available_mib: int, wanted: int | None = None, named:
         why = "jobs exclude the others (exclude)"
     else:
         why = f"you can ask for up to {MOST} (--nodes)"
-    return ChosenNodes(nodes, tuple(_left_out(system, nodes, why)))
+    return ChosenNodes(nodes, tuple(_limit_sentences(system, nodes, why)))
 
 
 def site_nodes(system: System) -> tuple[str, ...]:
@@ -182,7 +182,7 @@ def _first_of_leaves(
     return tuple(name for name in names if name in chosen)
 
 
-def _left_out(system: System, nodes: Sequence[str], why: str) -> list[str]:
+def _limit_sentences(system: System, nodes: Sequence[str], why: str) -> list[str]:
     """Return the sentences; ``why`` says why no more nodes are rehearsed, if these are not all."""
     found = []
     number = len(site_nodes(system))

@@ -111,7 +111,7 @@ def prepare_rehearsal(
     folder.mkdir(parents=True)
     # A problem's size may depend on the number of nodes, and so does the name of NPB's program.
     there, cases = write(folder, with_nodes(system, standing.nodes)), write_wrf_cases(folder, system)
-    left_out = (*standing.left_out, *left_out_of(site, there))
+    left_out = (*standing.left_out, *unrehearsed_parts(site, there))
     launchers = write_launchers(folder, system)
     played = "" if recording is None else str(recording.resolve())
     made = Rehearsal(
@@ -149,7 +149,7 @@ def _refuse_launcher(system: System) -> None:
         )
 
 
-def left_out_of(site: Site, there: dict[str, dict[str, str]]) -> Iterator[str]:
+def unrehearsed_parts(site: Site, there: dict[str, dict[str, str]]) -> Iterator[str]:
     """Yield a sentence for each thing that the system's file asks for and that a rehearsal does not have."""
     system = site.system
     if is_slurm(system.scheduler) and system.scheduler != SLURM_WITHOUT_DATABASE:
@@ -355,7 +355,7 @@ def standing(rehearsal: Rehearsal, system: System, keep: bool, echo: Callable[[s
     home = Path(rehearsal.home)
     bring_up(rehearsal, system, keep=keep)
     try:
-        with _led_by({REHEARSAL_VARIABLE: rehearsal.folder, **client_variables(home, scheduler_of(system))}):
+        with _set_environment({REHEARSAL_VARIABLE: rehearsal.folder, **client_variables(home, scheduler_of(system))}):
             yield
     finally:
         if keep:
@@ -374,7 +374,7 @@ def take_down(home: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _led_by(variables: Mapping[str, str]) -> Iterator[None]:
+def _set_environment(variables: Mapping[str, str]) -> Iterator[None]:
     """Set these variables inside the block; ``$PATH`` in a value means the present one."""
     path = os.environ.get("PATH", os.defpath)
     with with_variables({name: value.replace("$PATH", path) for name, value in variables.items()}):

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from railyard.benchmarks.metrics import messages_a_time
 from railyard.benchmarks.model import BANDWIDTH, Metric
-from railyard.benchmarks.moved_bytes import MovedBytes, Repetitions, moved_at_most, moved_bytes
+from railyard.benchmarks.moved_bytes import MovedBytes, Repetitions, moved_bytes, row_payload
 from railyard.benchmarks.table import micro
 from railyard.hardware.links import Link
 from railyard.provision.rehearsal.benchmark_request import BenchmarkRequest
@@ -84,7 +84,7 @@ def more_us(faults: Iterable[Fault], node: str, device: str) -> float:
     return sum(FAR_US for fault in faults if fault.kind == "far" and fault.hits(node, device))
 
 
-def left_over(shares: Sequence[float], left: Sequence[float]) -> float:
+def rate_share(shares: Sequence[float], left: Sequence[float]) -> float:
     """Return the share of the fault-free rate of all rails in use that messages have.
 
     ``shares`` are the shares of a message that each rail carries, ``left`` the share of its rate that each rail gives.
@@ -260,7 +260,7 @@ class Network:
             crossing * min(rail_share(self.faults, flow.first, a.name), rail_share(self.faults, flow.second, b.name))
             for a, b in flow.lanes
         ]
-        return left_over(flow.shares(size), left)
+        return rate_share(flow.shares(size), left)
 
     def waits_us(self, flow: Flow) -> float:
         """Return how long each message of a flow waits in addition, in us."""
@@ -420,7 +420,7 @@ def _of_a_pair(asked: BenchmarkRequest, size: int, count: int) -> MovedBytes:
         return MovedBytes(asked.amount_bytes, 0)
     told: Repetitions | None = asked.told
     measured, warm_up = (count, None) if told is None else (told.measured, told.warm_up)
-    moved = moved_at_most(asked.key, size, measured, asked.window, 1, warm_up, IMB_VERSION)
+    moved = row_payload(asked.key, size, measured, asked.window, 1, warm_up, IMB_VERSION)
     moved = moved or moved_bytes(asked.key, size, measured, asked.window)
     if moved is None:  # no closed form: both ways, a window of messages per repetition
         moved = MovedBytes(*(size * measured * (asked.window or 1),) * 2)

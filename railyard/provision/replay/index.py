@@ -53,7 +53,7 @@ def folder_of(home: Path, system: str) -> Path:
     return home / FOLDER / system
 
 
-def replayed_from(home: Path, system: str) -> str:
+def replay_origin(home: Path, system: str) -> str:
     """Return the sentence at the beginning of a run of this system: where its outputs come from, and their origin."""
     folder = folder_of(home, system)
     try:
@@ -179,7 +179,7 @@ def content_of(folder: Path, one: Recording) -> bytes:
     return _read_file(folder / one.file, name, one.sha256, one.bytes)
 
 
-def kept_of(folder: Path, one: Recording) -> KeptTest | None:
+def kept_test(folder: Path, one: Recording) -> KeptTest | None:
     """Return what was kept beside a recording's output, None if nothing was.
 
     Raises RailyardError if the file is missing, was changed, or cannot be read.

@@ -68,11 +68,11 @@ def detect(spack: Spack) -> DetectedPackages:
         manifest.write_text("spack:\n  specs: []\n  view: false\n", encoding="utf-8")
         spack.output(["-e", folder, "external", "find", *COMPILERS, *MPIS, *TRANSPORTS, *BUILD_TOOLS])
         data = yaml.safe_load(manifest.read_text(encoding="utf-8"))
-    packages = with_seen(data["spack"].get("packages") or {}, seen_packages())
+    packages = add_found_packages(data["spack"].get("packages") or {}, seen_packages())
     return DetectedPackages(_trim_packages(packages), traps(packages))
 
 
-def with_seen(packages: Mapping[str, Any], others: tuple[FoundProgram, ...]) -> dict[str, Any]:
+def add_found_packages(packages: Mapping[str, Any], others: tuple[FoundProgram, ...]) -> dict[str, Any]:
     """Return the packages, plus those that Spack's own detection does not name at the same prefix."""
     found = {name: dict(entry) for name, entry in packages.items()}
     for each in others:

@@ -159,7 +159,7 @@ def read_included(overlay: Document, home: Path) -> tuple[SiteFile, ...]:
         if not files:
             what = f"which {why or 'has no *.yaml'}"
             expected = "a file of Spack's configuration, or a folder of them"
-            raise _not_here(overlay.error(place, f"{text}, {what}", expected))
+            raise _absence_error(overlay.error(place, f"{text}, {what}", expected))
         found += files
     return tuple(found)
 
@@ -181,10 +181,10 @@ def refuse_absent_upstreams(overlay: Document, home: Path) -> None:
             what = f"{path}, which {why_absent(path) or f'has no {DATABASE}'}"
             expected = "the install tree of a Spack that has installed something"
             action = "its own Spack prints it: spack config get config (install_tree: root)"
-            raise _not_here(overlay.error((*place, "install_tree"), what, expected, action))
+            raise _absence_error(overlay.error((*place, "install_tree"), what, expected, action))
 
 
-def _not_here(error: InputError) -> NotHereError:
+def _absence_error(error: InputError) -> NotHereError:
     return NotHereError(error.file, error.found, error.expected, error.line, error.field, error.action)
 
 

@@ -119,7 +119,7 @@ def request_of(site: Site, stack: str) -> Request:
     root = Path(site.system.spack.root.replace("{home}", str(site.home))).expanduser()
     return Request(
         home=site.home,
-        system=_built_as(site),
+        system=_overlay_system(site),
         stack=stack,
         environment=entry.spack.environment or stack,
         root=root if root.is_absolute() else site.home / root,
@@ -131,7 +131,7 @@ def request_of(site: Site, stack: str) -> Request:
     )
 
 
-def _built_as(site: Site) -> str:
+def _overlay_system(site: Site) -> str:
     """Return the system whose overlay, lock and builds count: the one in ``like``, unless this one has an overlay."""
     own, like = site.system.system, site.system.like
     return own if like is None or overlay_file(site.home, own).exists() else like

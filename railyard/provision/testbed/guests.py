@@ -55,7 +55,7 @@ class DeviceStatus:
     received_packets: int
 
 
-def up_at(home: Path) -> State:
+def running_state(home: Path) -> State:
     """Return the state of the guests of a home folder. Raises SetupError if they are not up, or one ended."""
     folder = scripts.bed_folder(home.resolve(), scripts.GUESTS)
     state = boot.load(folder)
@@ -94,7 +94,7 @@ class Guests:
 
     def state(self) -> State:
         """Return the state of the running guests. Raises SetupError if they are not up."""
-        return up_at(self.home)
+        return running_state(self.home)
 
     def bring_up(self, echo: Callable[[str], None], *, lasting: bool = True) -> bool:
         """Bring both up; return False if they were already up. If interrupted at any point, it leaves nothing behind.

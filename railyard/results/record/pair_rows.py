@@ -404,7 +404,7 @@ def of_rows(
         PairsRecord(
             nodes=tuple(nodes),
             size=size,
-            again=tuple(_measured_again(row, nodes) for row in again[:WORST_PAIRS] if _is_whole(row)),
+            again=tuple(_repeated_pair(row, nodes) for row in again[:WORST_PAIRS] if _is_whole(row)),
             expected=expected,
             leaves=tuple(leaves),
             rows=file.told,
@@ -542,5 +542,5 @@ def _is_whole(row: Row) -> bool:
     return row.forward is not None and row.backward is not None
 
 
-def _measured_again(row: Row, nodes: Sequence[str]) -> PairAgain:
+def _repeated_pair(row: Row, nodes: Sequence[str]) -> PairAgain:
     return PairAgain(nodes[row.first], nodes[row.second], row.forward or 0.0, row.backward or 0.0)

@@ -34,9 +34,9 @@ from railyard.results.run_folder import (
     RELATIONS_FILE_NAME,
     CostRecord,
     RelationRecord,
+    list_text,
     read_costs,
     read_relations,
-    written_beside,
 )
 from railyard.results.store.index import final
 from railyard.results.store.query import load
@@ -302,9 +302,9 @@ def write_reports(
     kept = _order_records(final(records), cells)
     results = Results(kept, tuple(problems), cells, tuple(relations), tuple(costs), folder)
     if relations:
-        write_report(folder / RELATIONS_FILE_NAME, written_beside(relations, "relations"))
+        write_report(folder / RELATIONS_FILE_NAME, list_text(relations, "relations"))
     if costs:
-        write_report(folder / COSTS_FILE_NAME, written_beside(costs, "costs"))
+        write_report(folder / COSTS_FILE_NAME, list_text(costs, "costs"))
     write_report(folder / PROBLEMS_FILE_NAME, json.dumps(encode(list(problems)), ensure_ascii=False, indent=1) + "\n")
     write_report(folder / "report.html", write_format(results, "html"))
     write_report(folder / "junit.xml", write_format(results, "junit"))

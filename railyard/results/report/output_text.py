@@ -108,13 +108,13 @@ def _rows(table: Table, width: int) -> list[str]:
     if left_out > 1:
         columns = [cells[:half] + cells[-half:] for cells in columns]
     whole = [[*head, *cells] for head, cells in zip(heads, columns, strict=True)]
-    if len(table.rows) == 1 and len(_laid_out(whole)[-1]) > width:
+    if len(table.rows) == 1 and len(_column_lines(whole)[-1]) > width:
         names = max(len(name) for name, _ in heads)
         values = max((len(cells[0]) for cells in columns if len(cells[0]) <= _LONGEST_NUMBER), default=0)
         pairs = zip(heads, columns, strict=True)
         upright = [f"{name:<{names}}  {cells[0]:>{values}} {unit}".rstrip() for (name, unit), cells in pairs]
         return [fold_words(line, width, " " * (names + 2)) for line in upright]
-    parts = [_laid_out(part) for part in _fit_columns(whole, 1, width)]
+    parts = [_column_lines(part) for part in _fit_columns(whole, 1, width)]
     if left_out > 1:
         for lines in parts:
             lines.insert(len(lines) - half, f"… {left_out:,} rows more: --json prints them …")
@@ -129,7 +129,7 @@ def _fit_columns(columns: Sequence[Sequence[str]], repeated: int, width: int) ->
     return [[*first, *(rest[place] for place in part)] for part in parts] or [[*first]]
 
 
-def _laid_out(columns: Sequence[Sequence[str]], flush_left: bool = False) -> list[str]:
+def _column_lines(columns: Sequence[Sequence[str]], flush_left: bool = False) -> list[str]:
     """Return the lines of columns whose first two cells are the head; its second line only if a column has one."""
     widths = [max(map(len, cells)) for cells in columns]
     lines = [
@@ -216,7 +216,7 @@ def _ports(parsed: ParsedOutput, width: int) -> str:
 
 def _columns(columns: Sequence[Sequence[str]], named: int, width: int) -> str:
     """Return columns of texts as tables that fit into the width, one below the other."""
-    return "\n\n".join("\n".join(_laid_out(part, flush_left=True)) for part in _fit_columns(columns, named, width))
+    return "\n\n".join("\n".join(_column_lines(part, flush_left=True)) for part in _fit_columns(columns, named, width))
 
 
 def _peer(port: PortState) -> str | None:

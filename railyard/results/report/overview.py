@@ -23,7 +23,7 @@ from railyard.base.wording import count_of, listing, number
 from railyard.benchmarks.model import Figure
 from railyard.results.record.form import CurveRecord, NodeGroup, Record
 from railyard.results.report.summary import key_figure
-from railyard.results.report.text import COMPUTED_MARK, STATE_WORDS, how_made, percent
+from railyard.results.report.text import COMPUTED_MARK, STATE_WORDS, percent, record_origin
 from railyard.site.matrix import Cell
 from railyard.site.test_id import TestId, named_policy, plain_check
 
@@ -514,5 +514,5 @@ def _test(chosen: _Candidate) -> str:
 
 def _place(record: Record) -> str:
     rails = "1 rail" if record.test.rails == 1 else f"{record.test.rails} rails"
-    made = "" if record.no_measurement is None else f", {how_made(record)}"
+    made = "" if record.no_measurement is None else f", {record_origin(record)}"
     return f"{record.test.benchmark}, {rails}, {record.test.stack}{made}"

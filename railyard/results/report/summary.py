@@ -107,11 +107,11 @@ def judge_overall(
     if problems:
         faults.append("the run had a problem" if len(problems) == 1 else f"the run had {len(problems)} problems")
     if faults:
-        return _make_overall("FAIL", [*faults, *_measured_again(records)], records)
+        return _make_overall("FAIL", [*faults, *_say_repeats(records)], records)
     if of["pass"] + of["report-only"] == short:
         why = _too_short(short) if short else ["No test ran to a verdict, so nothing is known of this system"]
         return _make_overall("NOTHING JUDGED", why, records)
-    return _make_overall("PASS", [*_good_news(of, short), *_measured_again(records)], records)
+    return _make_overall("PASS", [*_good_news(of, short), *_say_repeats(records)], records)
 
 
 def _make_overall(word: str, told: Sequence[str], records: Sequence[Record]) -> OverallVerdict:
@@ -265,7 +265,7 @@ def _good_news(of: Mapping[State, int], short: int) -> list[str]:
     return told
 
 
-def _measured_again(records: Sequence[Record]) -> list[str]:
+def _say_repeats(records: Sequence[Record]) -> list[str]:
     """Return how many tests were measured again because they had been disturbed; nothing if none was."""
     again = sum(bool(record.how.attempts) for record in records)
     return [f"{count_of(again, 'test')} {'was' if again == 1 else 'were'} measured again"] if again else []

@@ -50,11 +50,13 @@ def state_words(record: Record) -> str:
     if record.found.state == "fail" and record.found.verdict.rule:
         words = f"{words} (rule {record.found.verdict.rule})"
     return (
-        words if record.no_measurement is None or record.found.state == "not-tested" else f"{words}, {how_made(record)}"
+        words
+        if record.no_measurement is None or record.found.state == "not-tested"
+        else f"{words}, {record_origin(record)}"
     )
 
 
-def how_made(record: Record) -> str:
+def record_origin(record: Record) -> str:
     """Return ``rehearsed`` or ``replayed`` for a record that is not a measurement."""
     return "replayed" if record.made.rehearsal is None else "rehearsed"
 

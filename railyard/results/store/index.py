@@ -173,7 +173,7 @@ def open_index(files: Iterable[Path], kept: Path | None) -> sqlite3.Connection:
     A file that cannot be read is a problem, and is read again at the next call. It is not an error if the index itself
     cannot be read or written.
     """
-    index = _taken_over(kept)
+    index = _load_kept(kept)
     if index is None:
         index = sqlite3.connect(":memory:")
         index.executescript(_TABLES)
@@ -182,7 +182,7 @@ def open_index(files: Iterable[Path], kept: Path | None) -> sqlite3.Connection:
     return index
 
 
-def _taken_over(kept: Path | None) -> sqlite3.Connection | None:
+def _load_kept(kept: Path | None) -> sqlite3.Connection | None:
     """Return the kept index, in memory, if it is complete and of this version; else None."""
     if kept is None or not kept.is_file():
         return None

@@ -97,14 +97,14 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         if self.is_dry_run():
             return
         from railyard.cluster.fabric.judge import judge, with_silent
-        from railyard.cluster.fabric.model import Readings, expected_of
+        from railyard.cluster.fabric.model import Readings, expected_fabric
         from railyard.rfm.checks.record import store
 
         output = Path(self.stagedir) / str(self.stdout)
         with as_reframe_error():
             ports, cards, missing = self._read(output)
         self._nodes = tuple(dict.fromkeys(port.node for port in ports if port.node))
-        self._expected = expected_of(self.site.system, self.current_partition.name)
+        self._expected = expected_fabric(self.site.system, self.current_partition.name)
         counted = tuple(port for port in ports if port.counters)
         readings = Readings(own=ports, cards=cards, counters=counted or None)
         report = judge(self._expected, readings)
@@ -134,14 +134,14 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         return readings_of(node_files.gather(self._asking, own_of, ended_well=self.job.exitcode == 0))
 
     def _record(self, output: Path) -> "Record":
-        from railyard.cluster.fabric.judge import nothing_seen, verdict_sentence
+        from railyard.cluster.fabric.judge import say_no_port_read, verdict_sentence
         from railyard.job.provenance import provenance
         from railyard.results import run_folder
         from railyard.results.record.form import Record, Suspect, VerdictRecord
 
         found, ended = self._report, datetime.now(timezone.utc)
         fails = bool(found.problems) or found.is_blind
-        say = nothing_seen if found.is_blind else verdict_sentence
+        say = say_no_port_read if found.is_blind else verdict_sentence
         suspects = tuple(
             Suspect("rail" if each.device else "node", each.sentence, each.node, each.device)
             for each in found.problems

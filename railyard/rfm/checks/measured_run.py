@@ -310,9 +310,9 @@ class MeasuredRun:
             if scheduler is not None and not scheduler.has_controller(bed):
                 raise SetupError(f"testbed: {scheduler.not_up}")
         elif system.launcher == "guests":
-            from railyard.provision.testbed.guests import up_at
+            from railyard.provision.testbed.guests import running_state
 
-            up_at(self.site.home)
+            running_state(self.site.home)
 
     @property
     def is_watched(self) -> bool:

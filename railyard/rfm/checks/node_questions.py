@@ -216,7 +216,7 @@ class CrossedCables:
         if sorted(seen.values(), key=str) != [False, True]:
             return with_remark(found, f"runs with {third} do not tell on which of the two it is")
         node, good = sorted(pair, key=lambda each: seen[each] is not True)
-        return _with_crossed(found, node, good, third, rails)
+        return _blame_crossed(found, node, good, third, rails)
 
     def _is_crossed(self, node: str, third: str, rails: tuple[str, str], held: HeldPair) -> bool | None:
         assert self.place is not None
@@ -231,7 +231,7 @@ class CrossedCables:
         return is_crossed(read[0], read[1], rails) if len(read) == 2 else None
 
 
-def _with_crossed(found: Assessment, node: str, good: str, third: str, rails: tuple[str, str]) -> Assessment:
+def _blame_crossed(found: Assessment, node: str, good: str, third: str, rails: tuple[str, str]) -> Assessment:
     """Return the assessment that names one node's two cables; the other node of the run is cleared."""
     reason = (
         f"{listing(rails)} of {node} are crossed: so they are between {node} and {third}, and not between {good} "

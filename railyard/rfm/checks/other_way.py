@@ -39,7 +39,7 @@ from railyard.rfm.checks.probe_places import (
     name_of,
     no_step,
 )
-from railyard.rfm.checks.prober import RailProber, sent_by
+from railyard.rfm.checks.prober import RailProber, node_that_sent
 from railyard.site.systems.jobs import FAMILIES
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings, Probe
@@ -105,7 +105,7 @@ class WayBack:
             begin = name_of(BACK, Probe("", "", rail), turn).rstrip("-")
             for output in sorted(stage.iterdir()):
                 if output.suffix == ".out" and output.name.startswith(f"{begin}-"):
-                    if sent_by(stage / output.stem, rail, self._drivers) == label(sender):
+                    if node_that_sent(stage / output.stem, rail, self._drivers) == label(sender):
                         values.append(way.value(output.read_text(encoding="utf-8", errors="replace")))
         return max((value for value in values if value is not None), default=None)
 

@@ -296,7 +296,9 @@ class SwitchGroupsCheck(SampledPairsCheck):
 
         home, system, name = self.site.home, self.site.system.system, self.current_partition.name
         rails, rate = fabric.used_rails(self.rails, self.policy), self.rate_mb_s
-        return lambda places: find_up_links(topology.kept_of(home, system, name), places, fabric, name, rails, rate)
+        return lambda places: find_up_links(
+            topology.stored_distances(home, system, name), places, fabric, name, rails, rate
+        )
 
     def _sample_options(self) -> list[str]:
         return [*super()._sample_options(), "--switch-groups", "--live", probe_job.LIVE_SWITCHES]

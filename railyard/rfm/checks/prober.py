@@ -318,7 +318,7 @@ class RailProber:
             found = slow_rails.find(planned, measure_turn, launch.nodes, held.clock, within_s)
             _keep(found.probes, self.stage / PROBES_FILE)
             found = found if then is None else then(found, launch, held)
-            said = started_again(texts)
+            said = say_restarts(texts)
             return replace(found, sentence=f"{found.sentence}; {said}") if said else found
 
     def _with_directions(self, found: Findings, held: HeldPair) -> Findings:
@@ -417,7 +417,7 @@ class RailProber:
         if held.is_seen:
             return held.answer(name, self.step(self.one_way, probe)), True
         text = held.answer(name, self.counted_step(self.one_way, probe, name))
-        sender = sent_by(self.stage / name, probe.rail, self.site.system.counter_drivers)
+        sender = node_that_sent(self.stage / name, probe.rail, self.site.system.counter_drivers)
         return text, sender == label(probe.node_a)
 
     def counted_step(self, way: PingPong, probe: Probe, name: str) -> Step:
@@ -428,7 +428,7 @@ class RailProber:
         return self.counted_step(self.ping_pong, probe, name_of(LOSSES, probe, turn))
 
 
-def started_again(texts: Sequence[str]) -> str:
+def say_restarts(texts: Sequence[str]) -> str:
     """Return how many probes were started again, and how many never began, by what each printed; empty if none."""
     again = [text for text in texts if STARTED_AGAIN in text]
     never = sum(never_began(text) for text in again)
@@ -456,7 +456,7 @@ def segments(folder: Path) -> tuple[int, int] | None:
     return (sum(pair[0] for pair in counted), sum(pair[1] for pair in counted)) if len(counted) == 2 else None
 
 
-def sent_by(folder: Path, rail: str, drivers: Mapping[str, str]) -> str | None:
+def node_that_sent(folder: Path, rail: str, drivers: Mapping[str, str]) -> str | None:
     """Return which of a stream's two nodes sent more over a rail than it received, by its counters.
 
     ``drivers`` maps devices to rows of the counters' table. None if a counter is missing, or if the counters contradict

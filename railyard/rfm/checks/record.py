@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from railyard.base.values import utc_time
 from railyard.job import node_facts
-from railyard.job.case import Case, Evidence, kept_of
+from railyard.job.case import Case, Evidence, kept_test
 from railyard.job.probe_job import WITH_OTHER_HEAP
 from railyard.provision.rehearsal import form as rehearsal
 from railyard.provision.rehearsal import recorded_run
@@ -176,7 +176,7 @@ def store_run(
     if output is not None and made.evidence.counters:
         told = [*asked.arguments(asked.launches[-1]), *case.launch.settings.words]
         started = utc_time(made.started)
-        kept = kept_of(case, made.evidence, told, asked.input_files(), left.nics(), started, found.readings)
+        kept = kept_test(case, made.evidence, told, asked.input_files(), left.nics(), started, found.readings)
         run_folder.keep_beside(case.site.home, output, kept)
     pairs = node_pairs.record_of(found, _leaves(case)) if found.pair_tables else None
     if pairs is not None and pairs.file is not None:

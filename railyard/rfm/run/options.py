@@ -247,7 +247,7 @@ def _why_untaken(text: str, need: Need) -> str | None:
     return (need.takes.why_not_nodes(number) if found["name"] == NODES else need.takes.why_not_ranks(number)) or ""
 
 
-def as_told(words: Words, needs: Iterable[Need]) -> tuple[Need, ...]:
+def apply_settings(words: Words, needs: Iterable[Need]) -> tuple[Need, ...]:
     """Return needs with what `-S` gives them, and with its numbers of nodes and ranks if the checks take them."""
     return tuple(_with_words(words, need) for need in needs)
 

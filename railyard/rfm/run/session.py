@@ -23,7 +23,7 @@ from railyard.base.wording import count_of
 from railyard.job.clients import note_nodes
 from railyard.provision.rehearsal.form import current
 from railyard.provision.replay.form import REPLAYED
-from railyard.provision.replay.index import replayed_from
+from railyard.provision.replay.index import replay_origin
 from railyard.provision.spack.bootstrap import Getting
 from railyard.provision.spack.request import offer
 from railyard.provision.testbed.boot import namespaces_refused
@@ -42,7 +42,7 @@ from railyard.rfm.run import requirements
 from railyard.rfm.run.options import (
     LEFT_OUT,
     RESTORED,
-    as_told,
+    apply_settings,
     check_places,
     everyday_words,
     leaves_out_extended,
@@ -332,7 +332,7 @@ class Session:
         from railyard.rfm.checks.catalogue import needs
 
         words = read(self.options.reframe)
-        return as_told(words, needs(*check_places(words, self.home)))
+        return apply_settings(words, needs(*check_places(words, self.home)))
 
     def _measure(
         self,
@@ -355,7 +355,7 @@ class Session:
         if left_out:
             self._tell(f"{left_out} extended tests are left out: railyard run --extended (make run EXTENDED=1)")
         if system.provider == "replay":
-            self._tell(replayed_from(self.home, system.system))
+            self._tell(replay_origin(self.home, system.system))
         for problem in problems:
             self._tell(f"warning: {clean(problem)}")
         if more := offer(self.home, system):

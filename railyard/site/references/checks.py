@@ -350,8 +350,8 @@ def are_twins(one: Entry, other: Entry) -> bool:
         return False
     if not set(one.benchmark) & set(other.benchmark) or not _meet(one.rails, other.rails):
         return False
-    if not _meet(_named_only(one.stack), _named_only(other.stack)) or not _meet(
-        _named_only(one.policy), _named_only(other.policy)
+    if not _meet(_list_names(one.stack), _list_names(other.stack)) or not _meet(
+        _list_names(one.policy), _list_names(other.policy)
     ):
         return False
     if not _meet(one.hops, other.hops):
@@ -365,7 +365,7 @@ def are_twins(one: Entry, other: Entry) -> bool:
     return all(targets) and _share_a_size(one, other)
 
 
-def _named_only(names: tuple[str, ...]) -> tuple[str, ...]:
+def _list_names(names: tuple[str, ...]) -> tuple[str, ...]:
     return () if ANY in names else names
 
 

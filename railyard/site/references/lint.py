@@ -47,7 +47,7 @@ def findings(
     problems = [
         *_above_limit(references),
         *_find_contradicted(references),
-        *_dated_ahead(references, today),
+        *_future_sources(references, today),
         *_without_an_end(references, today),
         *_unreadable(references),
     ]
@@ -194,7 +194,7 @@ def _find_uncovered(references: References, cells: Sequence[Cell]) -> Iterator[s
         yield f"{benchmark}: no entry on {listing(places)}"
 
 
-def _dated_ahead(references: References, today: date) -> Iterator[str]:
+def _future_sources(references: References, today: date) -> Iterator[str]:
     """Yield sources that are dated after today. One day is allowed for time zones."""
     stated = [(each.id, each.source.date) for each in references.entries]
     stated += [(each.id, each.source.date) for each in references.relations]

@@ -235,7 +235,7 @@ class References:
 
 def load_references(path: Path, system: System) -> References:
     """Return the references of one file. Raises InputError if anything is wrong or does not fit the system."""
-    document = written_out(load(path, f"{path.parent.name}/{path.name}"))
+    document = resolve_sources(load(path, f"{path.parent.name}/{path.name}"))
     table = validate(ReferenceFile, document)
     _check_system(table, system, path, document)
     check_entries(table.entries, system, document)
@@ -366,7 +366,7 @@ def _bound_outside(ends: tuple[float, float], tolerance: Tolerance, metric: str)
     return Bound(low, high, ends[0] if metric in HIGHER_IS_BETTER else ends[1], ends)
 
 
-def written_out(document: Document, lists: tuple[str, ...] = LISTS) -> Document:
+def resolve_sources(document: Document, lists: tuple[str, ...] = LISTS) -> Document:
     """Return the document with each ``of`` replaced by the fields of the source that it names. Own fields win.
 
     ``lists`` are the fields whose entries have sources.

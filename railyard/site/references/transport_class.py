@@ -18,7 +18,7 @@ from railyard.benchmarks.gpu_collectives import ALGORITHMS, COLLECTIVES, JudgedR
 from railyard.benchmarks.model import BANDWIDTH
 from railyard.benchmarks.table import micro
 from railyard.hardware.gpu_nodes import GpuNode, Shape, node_of_words
-from railyard.site.references.load import written_out
+from railyard.site.references.load import resolve_sources
 from railyard.site.references.model import Source
 
 #: ``published``: measured. ``threshold``: somebody demands it; it is neither physics nor a measurement. ``bad-case``:
@@ -144,7 +144,7 @@ _LISTS = ("numbers", "nic_thresholds")
 
 def load_class(path: Path) -> TransportClass:
     """Return the class of one file. Raises InputError for any mistake in it, and for an impossible number."""
-    document = written_out(load(path, f"{path.parent.parent.name}/{path.parent.name}/{path.name}"), _LISTS)
+    document = resolve_sources(load(path, f"{path.parent.parent.name}/{path.parent.name}/{path.name}"), _LISTS)
     found = validate(TransportClass, document)
     if found.name != path.stem:
         expected = f'"{path.stem}", the name of the file'

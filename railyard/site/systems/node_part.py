@@ -56,10 +56,10 @@ _OWN = ("system", "hostnames", "like")
 
 def load_written_out(path: Path) -> Document:
     """Return a system's file with the fields that it leaves out. Raises InputError for what is wrong with that."""
-    return written_out(load(path, f"{path.parent.name}/{path.name}"), path.parent)
+    return inherit_fields(load(path, f"{path.parent.name}/{path.name}"), path.parent)
 
 
-def written_out(document: Document, folder: Path) -> Document:
+def inherit_fields(document: Document, folder: Path) -> Document:
     """Return the document, with missing fields from the system that it is like; unchanged if it is like none.
 
     If both have a field that is a mapping, its entries are merged, and its own win. A list is not merged: its own

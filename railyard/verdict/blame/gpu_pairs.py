@@ -518,7 +518,7 @@ class RepeatJudgement:
         return len(pairs & self.alone) >= min(PARTNERS, len(pairs))
 
 
-def judged_again(found: RecordedTests, at_once: Collection[str], leaf_of: Leaves | None = None) -> RepeatJudgement:
+def judge_repeats(found: RecordedTests, at_once: Collection[str], leaf_of: Leaves | None = None) -> RepeatJudgement:
     """Return the judgement of logs. ``at_once``: the logs of pairs that ran at the same time as others."""
     alone = frozenset(test.pair for test in found.tests if test.log not in at_once)
     return RepeatJudgement(judge(settle_pairs(found, at_once), leaf_of), alone)

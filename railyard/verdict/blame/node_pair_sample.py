@@ -55,7 +55,7 @@ def hosts_of_sample(tables: Sequence[Table]) -> tuple[str, ...]:
     return hosts_of(tables[0])
 
 
-def as_measured(table: Table, network: Network) -> Step:
+def sample_step(table: Table, network: Network) -> Step:
     """Return a sample as a step, by the rounds of its rows.
 
     Raises ValueError for a row without numbers.
@@ -100,7 +100,7 @@ def next_step(
         except PairsError:
             if len(tables) > 1:
                 raise
-    return screen.advance(network, budget, results, settings, as_measured(tables[0], network), absent)
+    return screen.advance(network, budget, results, settings, sample_step(tables[0], network), absent)
 
 
 def step_text(step: Step) -> str:

@@ -149,7 +149,7 @@ class GpuCollectives(Sizes):
         the library chooses how much each NIC carries, and each must have been used.
         """
         nodes, shape, part = case.launch.nodes, shape_of_run(case), part_of(case.benchmark)
-        collective, moved = collective_of(case.benchmark), moved_by(tables)
+        collective, moved = collective_of(case.benchmark), least_moved_bytes(tables)
         if part.within_node or (shape is not None and shape.domains == 1):
             link = None if shape is None else shape.node.gpu_link
             inside = dict.fromkeys(nodes, moved or 0)
@@ -159,7 +159,7 @@ class GpuCollectives(Sizes):
         if why is not None or shape is None or collective is None or moved is None:
             return proof.judge_by_counters(case, readings, plan, (), words.unknown_traffic(why or ""))
         groups = case.ranks_per_node if part.split else 1
-        each = of_nodes(collective, shape, groups, moved, moved_at_most(case, moved))
+        each = of_nodes(collective, shape, groups, moved, most_moved_bytes(case, moved))
         even = part.split and _has_own_nics(case)
         return proof.judge(readings, replace(plan, collective=not even, traffic=dict(zip(nodes, each, strict=True))))
 
@@ -235,7 +235,7 @@ def of_nodes(
     return found
 
 
-def moved_at_most(case: Case, moved: int) -> int | None:
+def most_moved_bytes(case: Case, moved: int) -> int | None:
     """Return ``moved`` plus warm-ups, the run at the start of each half and the one that is checked; None if unknown.
 
     Source: common.cu of NVIDIA/nccl-tests, TimeTest and BenchTime.
@@ -254,7 +254,7 @@ def _times(table: Table) -> int | None:
     return None
 
 
-def moved_by(tables: Sequence[Table]) -> int | None:
+def least_moved_bytes(tables: Sequence[Table]) -> int | None:
     """Return the bytes of all rows: each size times how often it was measured at least, without warm-ups and checks.
 
     None if the output does not say how often.

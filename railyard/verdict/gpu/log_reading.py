@@ -268,7 +268,7 @@ class SeenLog:
         return sorted(self.nics)
 
 
-def seen_of(log: Log, target: GpuTarget, shape: Shape | None, ranks: Sequence[Rank], collective: str) -> SeenLog:
+def seen_log(log: Log, target: GpuTarget, shape: Shape | None, ranks: Sequence[Rank], collective: str) -> SeenLog:
     """Return a log beside the nodes; ``ranks``: those that the output lists, with their processes."""
     nics: dict[str, dict[tuple[str, int | None], Nic]] = {}
     heard: dict[str, set[Speaker]] = {}

@@ -16,7 +16,7 @@ from railyard.benchmarks.gpu_collectives import COLLECTIVES, algorithm_of_nccl, 
 from railyard.hardware.gpu_nodes import Shape
 from railyard.parsers.nccl_said import Link, Log, Nic, Rank
 from railyard.verdict.gpu import log_reading
-from railyard.verdict.gpu.log_reading import SeenLog, few_nics, idle, seen_of
+from railyard.verdict.gpu.log_reading import SeenLog, few_nics, idle, seen_log
 from railyard.verdict.gpu.run import GpuTarget
 from railyard.verdict.rule_model import RuleResult, fail_rule, not_judged
 from railyard.verdict.wording import gpu_log as words
@@ -58,7 +58,7 @@ def word(
     """
     if log is None:
         return LogWord(not_judged(4, words.no_log()))
-    seen = seen_of(log, target, shape, ranks, collective)
+    seen = seen_log(log, target, shape, ranks, collective)
     remarks = tuple(words.in_log(said) for said in log_remarks(seen))
     for why in _CONTRADICTIONS:
         found = why(seen)

@@ -35,13 +35,13 @@ from railyard.verdict.blame.gpu_pairs import (
     NotUsed,
     RecordedTests,
     RepeatJudgement,
-    judged_again,
+    judge_repeats,
     settle_pairs,
 )
 from railyard.verdict.blame.search.explanations import BlamedPart, Layer, Test
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.gpu import log_reading, rules
-from railyard.verdict.gpu.collectives import GpuCollectives, intended_way, moved_at_most, moved_by, of_nodes
+from railyard.verdict.gpu.collectives import GpuCollectives, intended_way, least_moved_bytes, most_moved_bytes, of_nodes
 from railyard.verdict.gpu.log_reading import uses_rdma
 from railyard.verdict.gpu.log_word import word
 from railyard.verdict.gpu.run import HALVES, GpuRun, GpuTarget, curve, rows, run_of
@@ -187,10 +187,10 @@ class GpuPairs(GpuCollectives):
                 unknown |= {own[label(name)] for name in (ended.step.first, ended.step.second) if label(name) in own}
                 continue
             shape = shape_of_part(case.site.system, case.fabric, case.rails, part, 2, len(job.ranks) // 2)
-            bytes_ = moved_by([table])
+            bytes_ = least_moved_bytes([table])
             if shape is None or bytes_ is None:
                 continue
-            each = of_nodes(collective, shape, 1, bytes_, moved_at_most(case, bytes_))
+            each = of_nodes(collective, shape, 1, bytes_, most_moved_bytes(case, bytes_))
             for host, traffic_ in zip(job.hosts, each, strict=False):
                 if label(host) in own:
                     found.setdefault(own[label(host)], []).append(traffic_)
@@ -206,7 +206,7 @@ class GpuPairs(GpuCollectives):
 
     def _judge_again(self, case: Case) -> RepeatJudgement:
         """Return the judgement of all pairs, compared with one another."""
-        return judged_again(self._recorded_tests, self._at_once, _leaves(case))
+        return judge_repeats(self._recorded_tests, self._at_once, _leaves(case))
 
     @cached_property
     def _parsed_logs(self) -> Mapping[str, ParsedOutput | ParseError]:

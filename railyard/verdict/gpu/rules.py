@@ -87,7 +87,7 @@ def possible(run: GpuRun, printed: Rows, log: Log | None) -> RuleResult:
     return pass_rule(3, f"{_format_row(best)}{best.judged.sentence}{best.said}{which}")
 
 
-def beyond_listed(run: GpuRun, printed: Rows, few: tuple[str, int, int] | None) -> RuleResult | None:
+def unlisted_nics(run: GpuRun, printed: Rows, few: tuple[str, int, int] | None) -> RuleResult | None:
     """Return rule 5 not judged, since the NICs that the log lists for a host cannot carry what the output shows.
 
     ``few`` is that host, with how many it lists, and the line. None if they can carry it. In a log of some processes
@@ -142,7 +142,7 @@ def like_healthy(run: GpuRun, curves: Curves) -> RuleResult:
     idle = None if COLLECTIVES[run.collective].point_to_point else _idle(run.shape.node, least, value)
     if idle is not None:
         return not_judged(5, idle)
-    alone = _alone_above(curves, least)
+    alone = _lone_peak(curves, least)
     if alone is not None:
         return not_judged(5, gpu_runs.alone_above_floor(value, size, alone))
     return pass_rule(5, gpu_runs.above_floor_of_healthy(value, size, least.text))
@@ -395,7 +395,7 @@ def _idle(node: GpuNode, least: BusbwBound, value: float) -> str | None:
     return gpu_runs.nics_may_be_idle(value, share, least.text, used, node.nics)
 
 
-def _alone_above(curves: Curves, least: BusbwBound) -> str | None:
+def _lone_peak(curves: Curves, least: BusbwBound) -> str | None:
     """Return that most long messages are below the floor, although the fastest is above it; None if they are not.
 
     Healthy busbw levels out before such messages, so one high value among low ones says little about the nodes.

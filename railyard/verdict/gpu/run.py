@@ -270,7 +270,7 @@ def _run_of(table: Table, name: str, job: Job | None, target: GpuTarget, nodes: 
         )
     if isinstance(groups, int) and groups > 1:
         return GpuRun(name, None, words.one_of_groups(ranks, groups), job=job, gpu=gpu)
-    twice = _listed_twice(job, target.node.gpus)
+    twice = _repeated_gpu(job, target.node.gpus)
     if twice is not None:
         return GpuRun(name, None, twice, job=job, gpu=gpu)
     uneven = len({hosts.count(host) for host in set(hosts)}) > 1
@@ -310,7 +310,7 @@ def _other_gpus(ranks: Sequence[Rank], target: GpuTarget) -> str | None:
     return None
 
 
-def _listed_twice(job: Job | None, gpus: int) -> str | None:
+def _repeated_gpu(job: Job | None, gpus: int) -> str | None:
     """Return that a host lists one GPU twice: then several nodes have one name, or ranks share a GPU; else None.
 
     Before 2.16 a bus address has no domain, so GPUs of one host may have the same one ([0x00]). All GPUs of a node with

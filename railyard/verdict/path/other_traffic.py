@@ -73,7 +73,7 @@ _SWAPPED_UP_TO = 0.1
 _Counted = Mapping[str, Mapping[Way, int]]
 
 
-def exchanged_elsewhere(readings: Mapping[str, NodeCounters], plan: Plan) -> int:
+def bytes_elsewhere(readings: Mapping[str, NodeCounters], plan: Plan) -> int:
     """Return the bytes that the nodes of a run may have sent to one another over all networks but the intended rails.
 
     What they read from a file system, they did not send: so it is not among them.
@@ -101,7 +101,11 @@ def stray_finding(node: str, reading: NodeCounters, plan: Plan, elsewhere: int) 
                 if elsewhere <= max(bound, wire_up_bytes(plan)):
                     continue
                 return _fail(node, device, rail, amount, said, plan)
-            if rail is not None and _sees_tcp(reading, rail) and not _proven_without(amount, node, reading, plan, way):
+            if (
+                rail is not None
+                and _sees_tcp(reading, rail)
+                and not _is_proven_without(amount, node, reading, plan, way)
+            ):
                 sentence, look = words.tcp_and_rdma(device, node, rail, said), words.look_at_other_use(device, node)
                 return Finding("not-proven", sentence, "not-proven", look)
     return None
@@ -162,7 +166,7 @@ def _fail(node: str, device: str, rail: str | None, amount: int, said: str, plan
     return Finding("failed", sentence, "set-up", look, (Suspect("stack", reason, node, device),))
 
 
-def _proven_without(amount: int, node: str, reading: NodeCounters, plan: Plan, way: Way) -> bool:
+def _is_proven_without(amount: int, node: str, reading: NodeCounters, plan: Plan, way: Way) -> bool:
     """Return whether the intended rails carried what is due one way even if so many bytes there were TCP."""
     carried = sum(meant_bytes(reading, plan, way).values()) - amount
     return carried >= CARRIED_SHARE.value * plan.traffic[node].payload(way)

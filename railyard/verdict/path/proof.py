@@ -32,9 +32,9 @@ from railyard.results.remarks import on_every_node
 from railyard.verdict.path import traffic
 from railyard.verdict.path.other_traffic import (
     Unbalanced,
+    bytes_elsewhere,
     crossed_cables,
     disturbance,
-    exchanged_elsewhere,
     find_crossed,
     find_unbalanced,
     is_excused,
@@ -102,7 +102,7 @@ class _CommonFindings:
 def _compare_nodes(readings: Mapping[str, NodeCounters], plan: Plan) -> _CommonFindings:
     swapped = crossed_cables(readings, plan)
     still = {} if swapped else still_counters(readings, plan)
-    return _CommonFindings(swapped, still, find_unbalanced(readings, plan), exchanged_elsewhere(readings, plan))
+    return _CommonFindings(swapped, still, find_unbalanced(readings, plan), bytes_elsewhere(readings, plan))
 
 
 def judge(readings: Mapping[str, NodeCounters], plan: Plan) -> PathProof:

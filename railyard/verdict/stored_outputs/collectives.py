@@ -143,7 +143,7 @@ def _judge_table(
     if last.fault != "disturbed":  # a dip stays a dip, whatever the references say about other sizes
         last = _reference_result(key, table, target, inputs) or last
     if last.state == "pass":
-        last = rules.beyond_listed(of_run, printed, path.few) or last
+        last = rules.unlisted_nics(of_run, printed, path.few) or last
     found = (complete(inputs), run_rules.metrics(inputs), rules.possible(of_run, printed, log), path.rule, last)
     state: State = "pass"
     if any(rule.state == "fail" for rule in found):

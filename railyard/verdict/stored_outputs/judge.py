@@ -46,9 +46,9 @@ from railyard.verdict.sizes import assessor_of, gap, other_sizes, shorter_pass, 
 from railyard.verdict.stored_outputs.judgement import CurveJudgement, Judgement, State, not_judged_tables
 from railyard.verdict.stored_outputs.passes import (
     Passes,
-    counted_as,
     groups_of,
     judge_passes,
+    kind_of_tables,
     longest_messages,
     pass_name,
 )
@@ -144,7 +144,7 @@ def judge(
     beside = causes_beside(parsed, target.fabric.link)
     said_by_parser = _by_heading(parsed)
     return tuple(
-        _with_beside(
+        _add_context(
             replace(one, remarks=(*remarks, *over_rdma, *_of_parser(one, said_by_parser), *one.remarks)), beside
         )
         for one in judged
@@ -167,7 +167,7 @@ def _of_parser(judgement: Judgement, said: Mapping[int, list[str]]) -> Iterable[
         yield from said.get(line, ())
 
 
-def _with_beside(judgement: Judgement, beside: tuple[Likeness, ...]) -> Judgement:
+def _add_context(judgement: Judgement, beside: tuple[Likeness, ...]) -> Judgement:
     """Return the judgement with what else the text shows: as causes of a failure, else as remarks."""
     if judgement.state == "fail":
         return replace(judgement, causes=(*beside, *judgement.causes))
@@ -271,7 +271,7 @@ def _unfit(
     why = why_unfit(key, tables[0], target, nodes, parsed, text)
     if why is None:
         return None
-    return replace(not_judged_tables(key, tables, why), counted_as=counted_as(tables))
+    return replace(not_judged_tables(key, tables, why), counted_as=kind_of_tables(tables))
 
 
 def _at_printed_mtu(
@@ -311,7 +311,7 @@ def _judged_passes(
         return _judge_median(failures, key, [tables[place]], target, nodes, sizes)[1]
 
     names = [pass_name(table, count) for count, table in enumerate(tables, 1)]
-    return judge_passes(replace(median, counted_as=counted_as(tables)), measured, names, judge_alone, passes)
+    return judge_passes(replace(median, counted_as=kind_of_tables(tables)), measured, names, judge_alone, passes)
 
 
 def _judge_median(

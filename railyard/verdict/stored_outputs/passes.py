@@ -118,7 +118,7 @@ def longest_messages(groups: Iterable[tuple[str | None, list[Table]]]) -> dict[s
     return longest
 
 
-def counted_as(tables: Sequence[Table]) -> str:
+def kind_of_tables(tables: Sequence[Table]) -> str:
     """Return what several tables of a benchmark are: passes, groups of processes, or reports of one run."""
     if all(REPORTS in table.context for table in tables):
         return "reports"

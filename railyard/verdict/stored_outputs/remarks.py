@@ -45,7 +45,7 @@ def late_or_lost(judged: Sequence[MetricInput], table: Table) -> str | None:
 
 def late_remarks(judged: Sequence[MetricInput], table: Table, benchmark: Benchmark) -> Iterator[str]:
     """Yield what a figure that holds does not show: a late hundredth of its messages, segments that were sent again."""
-    yield from _sent_again(table)
+    yield from _resent_segments(table)
     for metric in judged:
         yield from _late_hundredth(metric, table)
         if micro.metric(benchmark.key, metric.declared.name).shape == "collective":
@@ -135,7 +135,7 @@ def _sizes(table: Table) -> list[int]:
     return [int(each or 0) for each in table.column("size")] if "size" in table.columns else [0] * len(table.rows)
 
 
-def _sent_again(table: Table) -> Iterator[str]:
+def _resent_segments(table: Table) -> Iterator[str]:
     """Yield that iperf3's sender sent many segments again; those that it needed follow from its rate and time."""
     seconds = table.context.get("interval")
     if not {"bandwidth", "retransmits"} <= set(table.columns) or not isinstance(seconds, int | float):

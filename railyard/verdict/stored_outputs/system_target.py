@@ -56,7 +56,7 @@ def of_system(
         target = Target(
             system.system, name, system.fabrics[name], ANY_STACK, rails, policy, site.references, hops=hops, gpus=gpus
         )
-        return _as_reported(site, _of_hops(site, _without_stack(site, target)))
+        return _report_target(site, _of_hops(site, _without_stack(site, target)))
     _choose_name("--stack", named, tuple(system.stacks), "stack", system.system)
     reason = ask.why_not(named, kind, rails, policy)
     if reason is not None:
@@ -65,10 +65,10 @@ def of_system(
     target = Target(
         system.system, name, system.fabrics[name], named, rails, policy, site.references, hops=hops, gpus=gpus
     )
-    return _as_reported(site, _of_hops(site, target))
+    return _report_target(site, _of_hops(site, target))
 
 
-def _as_reported(site: Site, target: Target) -> Target:
+def _report_target(site: Site, target: Target) -> Target:
     said = site.system.report_only
     return target if said is None else replace(target, references=None, report_only=said)
 

@@ -134,7 +134,7 @@ def test_the_script_runs_a_program_as_if_no_launcher_had_started_it(tmp_path: Pa
 # --- threads that worked
 
 
-def used(processors_s: float, passed_s: float, threads: int = 56) -> str:
+def used_line(processors_s: float, passed_s: float, threads: int = 56) -> str:
     words = f"{processors_s * 100:.0f} {passed_s * 100:.0f} {threads}"
     return f"# railyard: used {words}\n# railyard: end 0\n"
 
@@ -143,13 +143,13 @@ def used(processors_s: float, passed_s: float, threads: int = 56) -> str:
     ("end", "named"),
     [
         # 1.3 s on all threads, and half a second on one for matrix and check.
-        (used(1.3 * 56 + 0.5, 1.8), []),
-        (used(1.3 * 30 + 0.5, 1.8), []),
-        (used(1.3 * 27 + 0.5, 1.8), [("vn1", 27.0, 56)]),
+        (used_line(1.3 * 56 + 0.5, 1.8), []),
+        (used_line(1.3 * 30 + 0.5, 1.8), []),
+        (used_line(1.3 * 27 + 0.5, 1.8), [("vn1", 27.0, 56)]),
         # Always one thread; a long check must not count as work of the others.
-        (used(1.8, 1.8), [("vn1", 1.0, 56)]),
-        (used(101.3, 101.3), [("vn1", 1.0, 56)]),
-        (used(1.8, 1.8, threads=1), []),
+        (used_line(1.8, 1.8), [("vn1", 1.0, 56)]),
+        (used_line(101.3, 101.3), [("vn1", 1.0, 56)]),
+        (used_line(1.8, 1.8, threads=1), []),
         ("# railyard: used - - 56\n# railyard: end 0\n", [("vn1", None, 56)]),
         ("# railyard: end 0\n", [("vn1", None, None)]),
     ],
@@ -161,13 +161,13 @@ def test_a_node_whose_threads_were_idle_is_named(end: str, named: list[tuple[str
 
 
 def test_the_node_with_the_fewest_busy_threads_is_the_first_and_stream_has_none() -> None:
-    text = part("vn1", hpl(20.0), used(4.0, 1.3)) + part("vn2", hpl(20.0), used(1.3, 1.3))
+    text = part("vn1", hpl(20.0), used_line(4.0, 1.3)) + part("vn2", hpl(20.0), used_line(1.3, 1.3))
     assert [node for node, _, _ in idle(hpl_of_nodes(text).tables[0])] == ["vn2", "vn1"]
-    assert idle(stream_of_nodes(part("vn1", stream(9000.0), used(1.0, 1.0))).tables[0]) == ()
+    assert idle(stream_of_nodes(part("vn1", stream(9000.0), used_line(1.0, 1.0))).tables[0]) == ()
 
 
 def test_what_a_program_did_not_print_is_none_of_its_text() -> None:
-    parsed = hpl_of_nodes(part("vn1", "Killed\n", used(1.0, 1.0).replace("end 0", "end 137")))
+    parsed = hpl_of_nodes(part("vn1", "Killed\n", used_line(1.0, 1.0).replace("end 0", "end 137")))
     assert [failure.text for failure in parsed.failures] == ['hpl on vn1 exited 137: "Killed"']
 
 

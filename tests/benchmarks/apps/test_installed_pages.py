@@ -53,7 +53,7 @@ def applications(page: str, tmp_path: Path) -> list[tuple[str, Application]]:
     return found
 
 
-def said(parsed: ParsedOutput) -> list[str]:
+def failure_texts(parsed: ParsedOutput) -> list[str]:
     return [failure.text for failure in parsed.failures]
 
 
@@ -73,23 +73,23 @@ def test_the_entries_of_a_page_are_read(tmp_path: Path, page: str, names: list[s
 def test_gamess_is_judged_by_its_energy(tmp_path: Path) -> None:
     ((name, stated),) = applications("gamess.md", tmp_path)
     right = parse(GAMESS.format(energy="-76.0267936104", end="NORMALLY"), name, stated)
-    assert (right.tables[0].rows, right.tables[0].complete, said(right)) == (((61.5,),), True, [])
+    assert (right.tables[0].rows, right.tables[0].complete, failure_texts(right)) == (((61.5,),), True, [])
     assert remarks("installed/gamess", right.tables) == ("the answer was checked by 1 number of the system's file",)
     other = parse(GAMESS.format(energy="-76.0267836104", end="NORMALLY"), name, stated)
-    assert said(other) == [
+    assert failure_texts(other) == [
         "gamess computed another answer: found -76.0267836104, expected -76.0267936 within 1e-06 "
         r"(FINAL RHF ENERGY IS\s+(?P<value>-[0-9.]+) AFTER)"
     ]
     assert [failure.line for failure in other.failures] == [1]
     ended = parse(GAMESS.format(energy="-76.0267936104", end="-ABNORMALLY-"), name, stated)
     assert not ended.tables[0].complete
-    assert said(ended)[-1] == "gamess printed no line like success: EXECUTION OF GAMESS TERMINATED NORMALLY"
+    assert failure_texts(ended)[-1] == "gamess printed no line like success: EXECUTION OF GAMESS TERMINATED NORMALLY"
 
 
 def test_an_answer_that_is_not_printed_fails(tmp_path: Path) -> None:
     ((name, stated),) = applications("gamess.md", tmp_path)
     text = GAMESS.format(energy="-76.0267936104", end="NORMALLY").replace("RHF", "UHF")
-    assert said(parse(text, name, stated)) == [
+    assert failure_texts(parse(text, name, stated)) == [
         r"gamess printed no line like answers: FINAL RHF ENERGY IS\s+(?P<value>-[0-9.]+) AFTER"
     ]
 
@@ -98,8 +98,8 @@ def test_milc_is_judged_by_its_plaquettes(tmp_path: Path, corpus: Path) -> None:
     ((name, stated),) = applications("milc.md", tmp_path)
     text = (corpus / "milc/l832_su3_rmd_1.txt").read_text("utf-8")
     parsed = parse(text, name, stated)
-    assert (parsed.tables[0].rows, said(parsed)) == (((2991.595,),), [])
-    assert said(parse(text.replace("2.114425", "2.114465"), name, stated)) == [
+    assert (parsed.tables[0].rows, failure_texts(parsed)) == (((2991.595,),), [])
+    assert failure_texts(parse(text.replace("2.114425", "2.114465"), name, stated)) == [
         r"su3_rmd computed another answer: found 2.114465, expected 2.114425 within 1e-05 (^PLAQ:\s+(?P<value>[0-9.]+))"
     ]
 
@@ -107,14 +107,14 @@ def test_milc_is_judged_by_its_plaquettes(tmp_path: Path, corpus: Path) -> None:
 def test_fluent_has_a_rating_and_is_judged_by_its_net_flow(tmp_path: Path) -> None:
     name, stated = applications("fluent.md", tmp_path)[0]
     right = parse(FLUENT.format(net="-1.3e-09"), name, stated)
-    assert (right.tables[0].rows, said(right)) == (((432.0,),), [])
+    assert (right.tables[0].rows, failure_texts(right)) == (((432.0,),), [])
     (rating,) = figures("installed/fluent", right.tables)
     assert (rating.name, rating.value, rating.unit) == ("rating", 200.0, "1/day")
-    assert said(parse(FLUENT.format(net="0.0102"), name, stated)) == [
+    assert failure_texts(parse(FLUENT.format(net="0.0102"), name, stated)) == [
         r"fluent computed another answer: found 0.0102, expected 0 within 0.001 (Net\s+(?P<value>[-+0-9.eE]+)\s*$)"
     ]
     without = parse("Unexpected license problem; exiting.\n", name, stated)
-    assert said(without) == [
+    assert failure_texts(without) == [
         "fluent got no licence, which is not a fault of the network: Unexpected license problem; exiting."
     ]
 

@@ -14,7 +14,7 @@ from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
 from railyard.verdict.wording import program
 from railyard.verdict.wording.run_rules import say_exited
-from tests.made.judged import case_of, judged
+from tests.made.judged_run import case_of, judge_output
 
 RECORDED = Path(__file__).parents[2] / "recordings" / "milc7.8.1-su3_rmd-L4-openmpi4.1.4-veth.out"
 TEXT = RECORDED.read_text(encoding="utf-8")
@@ -32,7 +32,7 @@ def ran(virtual: Site) -> Ran:
         nodes = virtual.system.nodes.names
         case = case_of(virtual, key, stack="openmpi")
         moved = {node: {"hsn0": (60.0, 60.0)} for node in nodes}
-        return judged(case, output, lambda text: parse(text, len(nodes)), moved, exit_code=exit_code)
+        return judge_output(case, output, lambda text: parse(text, len(nodes)), moved, exit_code=exit_code)
 
     return run
 

@@ -84,7 +84,7 @@ def test_a_run_whose_steps_all_wrote_a_file_has_no_time_per_step() -> None:
     assert physics_of(BENCHMARKS["wrf/wrf/conus12km-v4"]).figures("wrf/wrf/conus12km-v4", tables) == ()
 
 
-def compared(**differences: float) -> tuple[Table, ...]:
+def difference_tables(**differences: float) -> tuple[Table, ...]:
     """Return the tables of a run whose fields differ from a reference by these root mean squares."""
     heading = "     Field   Ndifs    Dims       RMS (1)            RMS (2)     DIGITS    RMSE     pntwise max"
     rows = [
@@ -95,7 +95,7 @@ def compared(**differences: float) -> tuple[Table, ...]:
 
 
 def test_a_field_far_from_its_reference_is_a_wrong_answer() -> None:
-    tables = compared(U=0.5, T=0.004, SWDOWN=6.0, V=0.1)
+    tables = difference_tables(U=0.5, T=0.004, SWDOWN=6.0, V=0.1)
     assert wrong(KEY, tables) == (
         (
             tables[0].line,
@@ -107,14 +107,14 @@ def test_a_field_far_from_its_reference_is_a_wrong_answer() -> None:
 
 def test_fields_within_what_compilers_change_are_said() -> None:
     usual = REASONABLE["conus12km-v4"]
-    tables = compared(**{**usual, "U": 1.5 * usual["U"]})
+    tables = difference_tables(**{**usual, "U": 1.5 * usual["U"]})
     assert wrong(KEY, tables) == ()
     assert remarks(KEY, tables) == ("of 11 fields U differs most from B.orig: 1.5 times what compilers change",)
-    assert remarks(KEY, compared()) == ("the answer is that of B.orig in all bits",)
+    assert remarks(KEY, difference_tables()) == ("the answer is that of B.orig in all bits",)
 
 
 def test_a_case_without_a_published_tolerance_is_not_judged_by_its_fields() -> None:
-    tables = compared(U=0.5)
+    tables = difference_tables(U=0.5)
     for key in ("wrf/wrf/conus12km-v3", "wrf/wrf/em_quarter_ss", "wrf/wrf"):
         assert wrong(key, tables) == ()
         assert remarks(key, tables) == (

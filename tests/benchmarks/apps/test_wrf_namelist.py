@@ -28,7 +28,7 @@ WHOLE = """\
 """
 
 
-def checked(folder: Path, *changes: tuple[str, str]) -> tuple[str, ...]:
+def check_changed(folder: Path, *changes: tuple[str, str]) -> tuple[str, ...]:
     text = WHOLE
     for old, new in changes:
         assert old in text
@@ -46,7 +46,7 @@ def test_fields_are_read_by_group_and_name_without_comments() -> None:
 
 
 def test_a_case_that_writes_nothing_before_its_end_has_no_remark(tmp_path: Path) -> None:
-    assert checked(tmp_path) == ()
+    assert check_changed(tmp_path) == ()
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_case_that_writes_nothing_before_its_end_has_no_remark(tmp_path: Path)
     ],
 )
 def test_files_that_are_written_on_the_way_are_remarked(tmp_path: Path, old: str, new: str, remark: str) -> None:
-    assert checked(tmp_path, (old, new)) == (
+    assert check_changed(tmp_path, (old, new)) == (
         f"the namelist writes {remark}; these steps are left out of the time per step",
     )
 
@@ -95,7 +95,7 @@ def test_what_would_make_a_step_mean_something_else_is_refused(
     tmp_path: Path, old: str, new: str, sentence: str
 ) -> None:
     with pytest.raises(RailyardError) as caught:
-        checked(tmp_path, (old, new))
+        check_changed(tmp_path, (old, new))
     assert str(caught.value) == f"{tmp_path / 'namelist.input'}: {sentence}"
 
 

@@ -35,7 +35,7 @@ def gb_s(name: str, algorithm: str, of: Shape) -> float:
     return busbw_bound(name, algorithm, of).busbw_mb_s / 1000
 
 
-def judged(name: str, of: Shape, value_gb_s: float, algorithm: str | None = None) -> PossibleResult:
+def judge_value(name: str, of: Shape, value_gb_s: float, algorithm: str | None = None) -> PossibleResult:
     return judge_possible(name, of, JudgedRow(value_gb_s * 1000), algorithm)
 
 
@@ -154,7 +154,7 @@ def test_a_threshold_of_a_node_forced_over_its_nics_is_below_its_bound() -> None
     """azurehpc-health-checks demands 18 GB/s of eight A100 with eight HDR200, P2P and SHM disabled."""
     forced = shape("gpus=8,nvlink=3,nics=8,link=ib-hdr,within=nics", 1)
     assert gb_s("all_reduce", "ring", forced) == pytest.approx(25 * 4096 / 4122)
-    assert judged("all_reduce", forced, 228.0).state == "impossible"  # what it demands over NVLink
+    assert judge_value("all_reduce", forced, 228.0).state == "impossible"  # what it demands over NVLink
 
 
 def test_one_rail_alone_shows_its_nic() -> None:
@@ -208,7 +208,7 @@ def test_ranks_within_a_node_run_ahead_in_a_sendrecv() -> None:
 def test_what_is_not_known_bounds_nothing() -> None:
     unknown = shape("gpus=8,nics=8,link=aries", 2)
     assert math.isinf(busbw_bound("all_reduce", "ring", unknown).busbw_mb_s)
-    found = judged("all_reduce", unknown, 1000.0)
+    found = judge_value("all_reduce", unknown, 1000.0)
     assert found.state == "not-judged"
     assert found.sentence == (
         "not judged: busbw 1000 GB/s of all_reduce on 2 nodes of 8 GPUs: no rate is known of any part that carries it"
@@ -217,22 +217,22 @@ def test_what_is_not_known_bounds_nothing() -> None:
 
 def test_a_known_algorithm_has_its_own_bound_and_an_unknown_one_the_lowest_of_all() -> None:
     hdr = shape("gpus=8,nvlink=3,nics=4,link=ib-hdr", 2)
-    assert "is 76.5 % of the lowest bound, ring (at most 99.37 GB/s" in judged("all_reduce", hdr, 76.0).sentence
-    assert "is 40.8 % of its bound, tree (at most 186.3 GB/s" in judged("all_reduce", hdr, 76.0, "tree").sentence
+    assert "is 76.5 % of the lowest bound, ring (at most 99.37 GB/s" in judge_value("all_reduce", hdr, 76.0).sentence
+    assert "is 40.8 % of its bound, tree (at most 186.3 GB/s" in judge_value("all_reduce", hdr, 76.0, "tree").sentence
 
 
 def test_several_nodes_without_a_known_network_are_not_judged_by_their_links() -> None:
     """NVIDIA/nccl issue 1454: 14 GB/s on 300 nodes, and nobody says which NICs they have."""
-    found = judged("all_reduce", shape("gpus=8,nvlink=4", 300), 14.0)
+    found = judge_value("all_reduce", shape("gpus=8,nvlink=4", 300), 14.0)
     assert found.state == "not-judged"
     assert found.sentence == (
         "not judged: busbw 14.00 GB/s of all_reduce on 300 nodes of 8 GPUs: it is unknown what the NICs carry, and "
         "what is known allows tree (at most 514.1 GB/s, set by NVLink)"
     )
     # Nor if a value excludes some algorithms; a value beyond everything known is still impossible.
-    assert judged("all_reduce", shape("gpus=8,nvlink=4", 2), 470.0).state == "not-judged"
-    assert judged("all_reduce", shape("gpus=8,nvlink=4", 2), 2000.0).state == "impossible"
-    assert judged("all_reduce", shape("gpus=8,nvlink=4", 1), 370.0).state == "possible"
+    assert judge_value("all_reduce", shape("gpus=8,nvlink=4", 2), 470.0).state == "not-judged"
+    assert judge_value("all_reduce", shape("gpus=8,nvlink=4", 2), 2000.0).state == "impossible"
+    assert judge_value("all_reduce", shape("gpus=8,nvlink=4", 1), 370.0).state == "possible"
 
 
 # What a naive judge gets wrong, with the published numbers. Such a judge compares busbw with the NICs' rate.
@@ -241,13 +241,13 @@ def test_several_nodes_without_a_known_network_are_not_judged_by_their_links() -
 def test_a_tree_on_two_nodes_shows_more_than_the_nics_rate() -> None:
     """NVIDIA/nccl-tests issue 22: 125 Gbit/s over one EFA card of 100, and 60 with a ring (two nodes of 8 V100)."""
     of = shape("gpus=8,nvlink=2,nics=1,link=efa-100", 2)
-    assert judged("all_reduce", of, 125 / 8, "ring").state == "impossible"
-    assert judged("all_reduce", of, 125 / 8, "tree").state == "possible"
-    assert judged("all_reduce", of, 125 / 8).sentence == (
+    assert judge_value("all_reduce", of, 125 / 8, "ring").state == "impossible"
+    assert judge_value("all_reduce", of, 125 / 8, "tree").state == "possible"
+    assert judge_value("all_reduce", of, 125 / 8).sentence == (
         "busbw 15.62 GB/s of all_reduce on 2 nodes of 8 GPUs is possible with tree (at most 23.44 GB/s, set by NIC) "
         "and hierarchical (at most 23.44 GB/s, set by NIC); it rules out ring (at most 12.50 GB/s, set by NIC)"
     )
-    assert judged("all_reduce", of, 60 / 8, "ring").state == "possible"
+    assert judge_value("all_reduce", of, 60 / 8, "ring").state == "possible"
 
 
 def test_two_nodes_of_one_gpu_show_no_more_than_the_nics_rate_with_a_tree() -> None:
@@ -257,8 +257,8 @@ def test_two_nodes_of_one_gpu_show_no_more_than_the_nics_rate_with_a_tree() -> N
     """
     of = shape("gpus=8,nvlink=4,nics=4,link=ib-ndr,gpu-slot=pcie5-x16", 2, used=1)
     assert busbw_bound("all_reduce", "tree", of).limited_by == "GPU slot"
-    assert judged("all_reduce", of, 50.0).state == "possible"
-    assert judged("all_reduce", of, 200.0).state == "impossible"
+    assert judge_value("all_reduce", of, 50.0).state == "possible"
+    assert judge_value("all_reduce", of, 200.0).state == "impossible"
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_published_numbers_of_two_nodes_above_the_nics_rate_are_possible(
     assert of.network_mb_s is not None
     rate = of.network_mb_s / 1000 / (8 if name == "alltoall" else 1)
     assert value > rate * 1.02
-    assert judged(name, of, value).state == "possible"
+    assert judge_value(name, of, value).state == "possible"
 
 
 def test_an_alltoall_keeps_a_share_within_the_node() -> None:
@@ -286,45 +286,47 @@ def test_an_alltoall_keeps_a_share_within_the_node() -> None:
         ranks = nodes * 8
         expected = nodes / (nodes - 1) * NIC * (ranks - 1) / ranks
         assert gb_s("alltoall", "p2p", shape(H100, nodes)) == pytest.approx(expected)
-    assert judged("alltoall", shape(H100, 2), 79.0).state == "possible"
-    assert judged("alltoall", shape(H100, 16), 79.0).state == "impossible"
+    assert judge_value("alltoall", shape(H100, 2), 79.0).state == "possible"
+    assert judge_value("alltoall", shape(H100, 16), 79.0).state == "impossible"
 
 
 def test_nvlink_sharp_shows_more_than_nvlink_moves() -> None:
     """NVIDIA/nccl-tests issue 212: 370 of 450 GB/s with a ring, about 480 with NVLink SHARP, on 8 H100."""
     one = shape(H100, 1)
-    assert judged("all_reduce", one, 370.0, "ring").state == "possible"
-    assert judged("all_reduce", one, 480.0, "ring").state == "impossible"
-    assert judged("all_reduce", one, 480.0, "nvls").state == "possible"
-    assert judged("all_gather", one, 480.0).state == "impossible"  # NVLink SHARP does not reduce what is received there
+    assert judge_value("all_reduce", one, 370.0, "ring").state == "possible"
+    assert judge_value("all_reduce", one, 480.0, "ring").state == "impossible"
+    assert judge_value("all_reduce", one, 480.0, "nvls").state == "possible"
+    assert (
+        judge_value("all_gather", one, 480.0).state == "impossible"
+    )  # NVLink SHARP does not reduce what is received there
 
 
 def test_an_h800_shows_more_than_its_nvlinks_move() -> None:
     """NVIDIA/nccl issue 1374: 215 GB/s on 8 H800, whose 8 NVLinks move 200."""
     one = shape("gpus=8,nvlink=4,nvlinks=8", 1)
-    found = judged("all_reduce", one, 215.0)
+    found = judge_value("all_reduce", one, 215.0)
     assert found.state == "possible"
     assert [each.algorithm for each in found.with_] == ["nvls"]
 
 
 def test_an_a100_has_no_nvlink_sharp() -> None:
-    assert judged("all_reduce", shape("gpus=8,nvlink=3", 1), 350.0).state == "impossible"
+    assert judge_value("all_reduce", shape("gpus=8,nvlink=3", 1), 350.0).state == "impossible"
 
 
 def test_in_network_reduction_halves_what_leaves() -> None:
     many = shape(H100, 32)
     ring, sharp = gb_s("all_reduce", "ring", many), gb_s("all_reduce", "nvls-collnet", many)
     assert sharp / ring == pytest.approx(2 * 255 / 256)
-    assert judged("all_reduce", many, 450.0, "ring").state == "impossible"
-    assert judged("all_reduce", many, 450.0, "nvls-collnet").state == "possible"
+    assert judge_value("all_reduce", many, 450.0, "ring").state == "impossible"
+    assert judge_value("all_reduce", many, 450.0, "nvls-collnet").state == "possible"
     without = shape(f"{H100},sharp=no", 32)
-    assert judged("all_reduce", without, 450.0).state == "impossible"
+    assert judge_value("all_reduce", without, 450.0).state == "impossible"
 
 
 def test_a_rate_far_above_the_nics_was_published_as_passed() -> None:
     """cluster-readiness-engine: 837.76 GB/s on two nodes of GB200 with four NICs of 400 Gbit/s, "MNNVL: Disabled"."""
     off = shape("gpus=4,nvlink=5,nics=4,link=roce-400", 2)
-    found = judged("all_reduce", off, 837.76)
+    found = judge_value("all_reduce", off, 837.76)
     assert found.state == "impossible"
     assert found.sentence == (
         f"{IMPOSSIBLE}busbw 837.8 GB/s of all_reduce on 2 nodes of 4 GPUs is 244.2 % of what any algorithm can show: "
@@ -332,25 +334,28 @@ def test_a_rate_far_above_the_nics_was_published_as_passed() -> None:
         "source IEEE 802.3 (802.3bs, 802.3ck); IBTA Volume 1 Annex A17 (RoCEv2); IEEE 802.3 clauses 3 and 4; at most "
         "102.0 % is believed"
     )
-    assert judged("all_gather", off, 680.16).state == "impossible"
-    assert judged("alltoall", off, 683.84).state == "impossible"
+    assert judge_value("all_gather", off, 680.16).state == "impossible"
+    assert judge_value("alltoall", off, 683.84).state == "impossible"
     # With both nodes in one NVLink domain, NVLink 5 gives this.
     on = shape("gpus=4,nvlink=5,domain=72,nics=4,link=roce-400", 2)
     for name, value in (("all_reduce", 838.07), ("all_gather", 680.18), ("alltoall", 683.82)):
-        assert judged(name, on, value).state == "possible"
+        assert judge_value(name, on, value).state == "possible"
 
 
 def test_a_rack_of_72_is_bound_by_nvlink_and_not_by_one_nodes_nics() -> None:
     rack = shape("gpus=4,nvlink=5,domain=72,nics=4,link=ib-ndr", 360)
-    assert judged("all_reduce", rack, 405.74).state == "possible"
+    assert judge_value("all_reduce", rack, 405.74).state == "possible"
     assert busbw_bound("all_reduce", "ring", rack).limited_by == "NVLink"
-    assert judged("all_reduce", shape("gpus=4,nvlink=5,domain=72,nics=4,link=roce-400", 8), 923.32).state == "possible"
+    assert (
+        judge_value("all_reduce", shape("gpus=4,nvlink=5,domain=72,nics=4,link=roce-400", 8), 923.32).state
+        == "possible"
+    )
 
 
 def test_two_jobs_of_one_node_cannot_be_told_by_their_rate() -> None:
     """368 GB/s over NVLink is below what 8 NICs move, so only the ranks show that these are two jobs of one node."""
     two = shape(H100, 2)
-    assert judged("all_reduce", two, 368.0).state == "possible"
+    assert judge_value("all_reduce", two, 368.0).state == "possible"
     assert two.why_not(8) is not None
 
 
@@ -360,15 +365,15 @@ def test_a_message_uses_the_nics_of_its_gpu() -> None:
     own = own_nics("sendrecv", of)
     assert own is not None and own.busbw_mb_s == 25_000
     assert not own.is_broken_by(24_240) and own.is_broken_by(26_000)
-    said = judged("sendrecv", of, 24.24).sentence
+    said = judge_value("sendrecv", of, 24.24).sentence
     assert "is 24.2 % of the lowest bound, p2p (at most 100.0 GB/s, set by NIC)" in said
     assert said.endswith(
         "it is 97.0 % of what the NICs nearest to each GPU allow, as NCCL sends: 1 NIC of a GPU (25.00 GB/s) carry "
         "1.000 S one way of sendrecv: 25.00 GB/s"
     )
     # More is possible: the node has four.
-    assert judged("sendrecv", of, 26.0).state == "possible"
-    beyond = judged("sendrecv", of, 30.0)
+    assert judge_value("sendrecv", of, 26.0).state == "possible"
+    beyond = judge_value("sendrecv", of, 30.0)
     assert beyond.state == "not-judged"
     assert "it is 120.0 % of what the NICs nearest to each GPU allow" in beyond.sentence
     assert "NCCL does not spread a message over more of them" in beyond.sentence
@@ -392,6 +397,6 @@ def test_what_does_not_go_together_is_refused() -> None:
         busbw_bound("all_gather", "tree", shape(H100, 2))
     with pytest.raises(RailyardError, match="found one rank, expected at least 2"):
         busbw_bound("all_reduce", "ring", shape("gpus=1", 1))
-    assert judged("hypercube", shape(H100, 3), 10.0).sentence == (
+    assert judge_value("hypercube", shape(H100, 3), 10.0).sentence == (
         "not judged: busbw 10.00 GB/s of hypercube on 3 nodes of 8 GPUs: no algorithm of hypercube is possible there"
     )

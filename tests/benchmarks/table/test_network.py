@@ -20,7 +20,7 @@ from railyard.verdict.assess import Assessment
 from railyard.verdict.wording import NOT_PROVEN, program
 from railyard.verdict.wording import run_rules as run_words
 from railyard.verdict.wording.run_rules import first_failure, say_exited, say_reported, too_few_tables
-from tests.made.judged import case_of, judged
+from tests.made.judged_run import case_of, judge_output
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 FILES = {
@@ -55,12 +55,12 @@ def ran(virtual: Site) -> Run:
         each = (MOVED[key] if mb is None else mb) / rails
         moved = dict.fromkeys(nodes, dict.fromkeys(case.launch.meant, (each, each)))
         text = text_of(key) if output is None else output
-        return judged(case, text, PARSERS[key.partition("/")[0]], moved, exit_code=exit_code)
+        return judge_output(case, text, PARSERS[key.partition("/")[0]], moved, exit_code=exit_code)
 
     return run
 
 
-def said(found: Assessment) -> tuple[str, int | None, str]:
+def verdict_summary(found: Assessment) -> tuple[str, int | None, str]:
     return found.verdict.state, found.verdict.rule, found.verdict.text
 
 
@@ -73,7 +73,7 @@ def with_reference(site: Site, **fields: Any) -> Site:
 
 def test_the_recorded_run_of_hpcc_is_held_to_all_but_a_reference(ran: Run) -> None:
     found = ran(HPCC)
-    assert said(found)[:2] == ("report-only", None)
+    assert verdict_summary(found)[:2] == ("report-only", None)
     assert [(figure.name, round(figure.value, 2), figure.unit) for figure in found.figures] == [
         ("natural_ring_bandwidth", 40.82, "MB/s"),
         ("random_ring_bandwidth", 36.55, "MB/s"),
@@ -95,7 +95,7 @@ def test_the_recorded_run_of_hpcc_is_held_to_all_but_a_reference(ran: Run) -> No
 
 def test_the_recorded_run_of_network_test_is_held_to_all_but_a_reference(ran: Run) -> None:
     found = ran(NETWORK_TEST)
-    assert said(found)[:2] == ("report-only", None)
+    assert verdict_summary(found)[:2] == ("report-only", None)
     mib = 2**20 / 1e6
     assert [(figure.name, round(figure.value, 6), figure.unit) for figure in found.figures] == [
         ("random_ring_latency", 114.8, "us"),
@@ -112,8 +112,11 @@ def test_the_recorded_run_of_network_test_is_held_to_all_but_a_reference(ran: Ru
 
 def test_the_impact_is_how_many_times_worse(ran: Run) -> None:
     found = ran(NETWORK_LOAD_TEST)
-    assert said(found)[0] == "report-only"
-    assert "the site decides how much congestion is too much, and no reference names a ceiling" in said(found)[2]
+    assert verdict_summary(found)[0] == "report-only"
+    assert (
+        "the site decides how much congestion is too much, and no reference names a ceiling"
+        in verdict_summary(found)[2]
+    )
     assert [(figure.name, figure.value, figure.unit) for figure in found.figures] == [
         ("latency_impact", 2.1, "times"),
         ("latency_impact_99", 2.7, "times"),
@@ -150,21 +153,21 @@ def test_the_impact_is_how_many_times_worse(ran: Run) -> None:
 def test_what_hpcc_calls_wrong_or_leaves_out_fails_it(ran: Run, old: str, new: str, sentence: str) -> None:
     text = text_of(HPCC)
     assert old in text
-    state, rule, found = said(ran(HPCC, text.replace(old, new, 1)))
+    state, rule, found = verdict_summary(ran(HPCC, text.replace(old, new, 1)))
     assert (state, rule) == ("fail", 1)
     assert found.startswith(sentence)
 
 
 def test_an_output_that_ends_in_its_rings_fails(ran: Run) -> None:
     text = text_of(HPCC)
-    state, rule, found = said(ran(HPCC, text[: text.index("Ring:\n")]))
+    state, rule, found = verdict_summary(ran(HPCC, text[: text.index("Ring:\n")]))
     assert (state, rule) == ("fail", 1)
     assert found.startswith("the output itself reports 2 failures, ")
 
 
 def test_a_refusal_for_too_few_nodes_is_quoted(ran: Run) -> None:
     refused = "ERROR: this application must be run on at least 10 nodes\n"
-    assert said(ran(NETWORK_LOAD_TEST, refused, exit_code=1)) == (
+    assert verdict_summary(ran(NETWORK_LOAD_TEST, refused, exit_code=1)) == (
         "fail",
         1,
         say_exited(1, "") + ', line 1: "ERROR: this application must be run on at least 10 nodes"',
@@ -173,12 +176,12 @@ def test_a_refusal_for_too_few_nodes_is_quoted(ran: Run) -> None:
 
 def test_a_load_test_that_stopped_before_its_impact_fails(ran: Run) -> None:
     text = text_of(NETWORK_LOAD_TEST)
-    state, rule, found = said(ran(NETWORK_LOAD_TEST, text[: text.index("Key Results") - 80]))
+    state, rule, found = verdict_summary(ran(NETWORK_LOAD_TEST, text[: text.index("Key Results") - 80]))
     assert (state, rule) == ("fail", 1)
     assert found == too_few_tables(0, 1)
 
 
-def changed(ring: str = "0.0408231", best: str = "0.0486427") -> str:
+def changed_output(ring: str = "0.0408231", best: str = "0.0486427") -> str:
     """Return the recorded output with another bandwidth (GB/s) of the natural ring, and of the best pair."""
     text = text_of(HPCC)
     for name, old, new in (("NaturallyOrderedRing", "0.0408231", ring), ("MaxPingPong", "0.0486427", best)):
@@ -189,38 +192,38 @@ def changed(ring: str = "0.0408231", best: str = "0.0486427") -> str:
 
 def test_a_ring_beyond_the_rail_is_impossible_whatever_ranks_a_node_has(ran: Run) -> None:
     for ranks in (1, 2):
-        found = ran(HPCC, changed(ring="0.060").replace("CommWorldProcs=4", f"CommWorldProcs={4 * ranks}"),
+        found = ran(HPCC, changed_output(ring="0.060").replace("CommWorldProcs=4", f"CommWorldProcs={4 * ranks}"),
                     ranks_per_node=ranks)  # fmt: skip
-        assert said(found)[:2] == ("fail", 3)
-        assert said(found)[2].startswith(f"{IMPOSSIBLE}natural_ring_bandwidth 60.00 MB/s")
+        assert verdict_summary(found)[:2] == ("fail", 3)
+        assert verdict_summary(found)[2].startswith(f"{IMPOSSIBLE}natural_ring_bandwidth 60.00 MB/s")
 
 
 def test_a_pair_beyond_the_rail_may_share_a_node_where_there_are_several_ranks(ran: Run) -> None:
-    text = changed(best="5.1")
-    assert said(ran(HPCC, text))[2].startswith(f"{IMPOSSIBLE}pingpong_bandwidth_max 5100 MB/s")
+    text = changed_output(best="5.1")
+    assert verdict_summary(ran(HPCC, text))[2].startswith(f"{IMPOSSIBLE}pingpong_bandwidth_max 5100 MB/s")
     both = ran(HPCC, text.replace("CommWorldProcs=4", "CommWorldProcs=8"), ranks_per_node=2)
-    assert said(both)[0] == "report-only"
+    assert verdict_summary(both)[0] == "report-only"
     assert "pingpong_bandwidth_max" not in both.verdict.rules[2].sentence
 
 
 def test_rings_that_no_rail_carried_are_missing(ran: Run) -> None:
     found = ran(HPCC, mb=400.0)
-    assert said(found)[:2] == ("fail", 4)
+    assert verdict_summary(found)[:2] == ("fail", 4)
     assert found.path.sentence.startswith(f"{NOT_PROVEN}hsn0 of vn1 sent 400.0 MB of 792.0 MB")
 
 
 def test_a_ceiling_of_the_impact_is_the_sites_to_set(ran: Run, virtual: Site) -> None:
     fields = {"benchmark": NETWORK_LOAD_TEST, "metric": "bandwidth_impact_99", "unit": "times"}
-    assert said(ran(NETWORK_LOAD_TEST, site=with_reference(virtual, **fields, ceiling=12.0)))[0] == "pass"
-    state, rule, sentence = said(ran(NETWORK_LOAD_TEST, site=with_reference(virtual, **fields, ceiling=3.0)))
+    assert verdict_summary(ran(NETWORK_LOAD_TEST, site=with_reference(virtual, **fields, ceiling=12.0)))[0] == "pass"
+    state, rule, sentence = verdict_summary(ran(NETWORK_LOAD_TEST, site=with_reference(virtual, **fields, ceiling=3.0)))
     assert (state, rule) == ("fail", 5)
     assert sentence.startswith("bandwidth_impact_99 11.90 times is above 3.000 times (396.7 %), the bound of own")
 
 
 def test_a_floor_of_a_ring_is_judged(ran: Run, virtual: Site) -> None:
     fields = {"benchmark": HPCC, "metric": "random_ring_bandwidth", "unit": "MB/s"}
-    assert said(ran(HPCC, site=with_reference(virtual, **fields, floor=36.0)))[0] == "pass"
-    assert said(ran(HPCC, site=with_reference(virtual, **fields, floor=38.0)))[:2] == ("fail", 5)
+    assert verdict_summary(ran(HPCC, site=with_reference(virtual, **fields, floor=36.0)))[0] == "pass"
+    assert verdict_summary(ran(HPCC, site=with_reference(virtual, **fields, floor=38.0)))[:2] == ("fail", 5)
 
 
 @pytest.mark.parametrize("entry", [find(key) for key in FILES], ids=lambda entry: entry.key)

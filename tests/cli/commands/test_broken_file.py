@@ -116,7 +116,7 @@ def test_plain_reframe_runs_the_other_system_and_refuses_the_broken_one(site: Pa
     assert code == 1 and said in text.partition("failed to load configuration: ")[2], text
 
 
-def chosen(site: Path, system: str | None, host: str = "") -> str:
+def chosen_system(site: Path, system: str | None, host: str = "") -> str:
     """Return the system that ReFrame takes, or the sentence with which it refuses."""
     config = config_of(site / "reframe_settings.py")
     config.set_autodetect_methods([f"echo {host}"])
@@ -131,11 +131,11 @@ def chosen(site: Path, system: str | None, host: str = "") -> str:
 def test_reframe_takes_the_other_system_and_not_the_broken_one(
     site: Path, capsys: pytest.CaptureFixture[str], mistake: str
 ) -> None:
-    assert (chosen(site, "bad"), capsys.readouterr().err) == ("bad", "")
+    assert (chosen_system(site, "bad"), capsys.readouterr().err) == ("bad", "")
     remark, said = break_it(site, mistake)
-    assert (chosen(site, "good"), capsys.readouterr().err) == ("good", f"railyard: {remark}\n")
+    assert (chosen_system(site, "good"), capsys.readouterr().err) == ("good", f"railyard: {remark}\n")
     for name in ("bad", "bad:eth"):
-        refused = chosen(site, name)
+        refused = chosen_system(site, name)
         assert refused.startswith("refused: ") and said in refused
 
 
@@ -143,14 +143,14 @@ def test_reframe_takes_the_other_system_and_not_the_broken_one(
 def test_a_host_of_the_broken_system_is_not_taken_for_another(site: Path, mistake: str) -> None:
     """Else its run would pass with the few tests of a system for any host."""
     (site / "systems/local.yaml").write_text(SYSTEM.format(name="local", more='hostnames: [".*"]'))
-    assert chosen(site, None, "login-bad") == "bad"
+    assert chosen_system(site, None, "login-bad") == "bad"
     _, said = break_it(site, mistake)
-    refused = chosen(site, None, "login-bad")
+    refused = chosen_system(site, None, "login-bad")
     assert said in refused and 'this host is or may be one of "bad"' in refused.replace("worse", "bad")
     # If nobody can read its host names, any host may be one of its hosts.
     known = mistake not in ("no YAML", "empty")
-    assert (chosen(site, None, "login-good") == "good") == known
-    assert (chosen(site, None, "elsewhere") == "local") == known
+    assert (chosen_system(site, None, "login-good") == "good") == known
+    assert (chosen_system(site, None, "elsewhere") == "local") == known
 
 
 def test_a_file_that_is_cut_off_may_have_had_any_host(site: Path) -> None:
@@ -161,7 +161,7 @@ def test_a_file_that_is_cut_off_may_have_had_any_host(site: Path) -> None:
     for length in range(0, len(whole), 7):
         file.write_text(whole[:length])
         if "bad" in load_systems(site / "systems").broken:  # else it is a whole system that has no host
-            assert chosen(site, None, "login-bad").startswith("refused: ")
+            assert chosen_system(site, None, "login-bad").startswith("refused: ")
             refused += 1
     assert refused > 30
 

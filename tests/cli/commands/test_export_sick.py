@@ -42,11 +42,11 @@ def keep(home: Path, record: Record) -> None:
 
 @pytest.fixture
 def say(home: Path, capsys: pytest.CaptureFixture[str]) -> Say:
-    def typed(*words: str) -> tuple[int, str, str]:
+    def type_words(*words: str) -> tuple[int, str, str]:
         code = main(["export", "sick", *words])
         return (code, *capsys.readouterr())
 
-    return typed
+    return type_words
 
 
 def test_all_runs_are_listed_the_newest_first_and_no_replay(say: Say) -> None:

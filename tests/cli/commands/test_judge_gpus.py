@@ -252,7 +252,7 @@ def without_last_row_end() -> str:
     return HEALTHY[: last + 60]
 
 
-def changed(old: str, new: str) -> str:
+def changed_output(old: str, new: str) -> str:
     assert HEALTHY.count(old) >= 1
     return HEALTHY.replace(old, new, 1)
 
@@ -265,14 +265,14 @@ FAILING = [
         HEALTHY + output("all_reduce", curve(365), ("node3", "node4"), pid=9000),
         "two separate jobs of all_reduce_perf in one file",
     ),
-    (changed(ROW, ROW.replace(BUSBW, "nan", 1)), "not finite: 1073741824"),
-    (changed(ROW, ROW.replace(BUSBW, "-nan", 1)), "not finite: 1073741824"),
-    (changed(ROW, ROW.replace("1073741824", "1GB", 1)), "no row of 1 GiB; the run was asked for 9 sizes"),
-    (changed(ROW + "\n", ""), "no row of 1 GiB; the run was asked for 9 sizes"),
-    (changed("(us)  (GB/s)  (GB/s)", "(us)  (MB/s)  (MB/s)"), "(MB/s) (MB/s)"),
-    (changed(ROW, ROW.replace("       0", "       3", 1)), "wrong"),
-    (changed("values : 0 OK", "values : 3 FAILED"), "wrong results: # Out of bounds values : 3 FAILED"),
-    (changed(ROW, ROW.replace(BUSBW, "999.99", 1)), "contradicts algbw"),
+    (changed_output(ROW, ROW.replace(BUSBW, "nan", 1)), "not finite: 1073741824"),
+    (changed_output(ROW, ROW.replace(BUSBW, "-nan", 1)), "not finite: 1073741824"),
+    (changed_output(ROW, ROW.replace("1073741824", "1GB", 1)), "no row of 1 GiB; the run was asked for 9 sizes"),
+    (changed_output(ROW + "\n", ""), "no row of 1 GiB; the run was asked for 9 sizes"),
+    (changed_output("(us)  (GB/s)  (GB/s)", "(us)  (MB/s)  (MB/s)"), "(MB/s) (MB/s)"),
+    (changed_output(ROW, ROW.replace("       0", "       3", 1)), "wrong"),
+    (changed_output("values : 0 OK", "values : 3 FAILED"), "wrong results: # Out of bounds values : 3 FAILED"),
+    (changed_output(ROW, ROW.replace(BUSBW, "999.99", 1)), "contradicts algbw"),
 ]
 
 

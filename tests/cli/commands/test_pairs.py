@@ -34,7 +34,7 @@ def first(tmp_path: Path) -> Path:
     return file
 
 
-def alone(rounds: str, rates: dict[str, str]) -> str:
+def one_pair_rounds(rounds: str, rates: dict[str, str]) -> str:
     """Return what the program prints for these rounds of one pair each."""
     pairs = rounds.split()
     heading = (
@@ -67,7 +67,7 @@ def test_a_slow_node_is_measured_alone_then_each_rail_then_judged(
     assert capsys.readouterr().out.endswith("; measure what `railyard pairs next` prints\n")
 
     step = first.with_name("again-1.out")
-    step.write_text(alone(rounds, {"slow": "10.00", "good": "47.80"}), encoding="utf-8")
+    step.write_text(one_pair_rounds(rounds, {"slow": "10.00", "good": "47.80"}), encoding="utf-8")
     assert main(["pairs", "next", "--repeats", "2", str(first), str(step)]) == 0
     assert capsys.readouterr().out == ""
     assert main(["pairs", "rails", "--repeats", "2", str(first), str(step)]) == 0

@@ -16,7 +16,7 @@ SWITCHES = "".join(f"n{number} leaf{(number - 1) // 4}\n" for number in range(1,
 RATE = 12_000.0
 
 
-def played(step: str, slow: Mapping[str, float], rails: int = 1, hosts: list[str] = NODES) -> str:
+def pairs_output(step: str, slow: Mapping[str, float], rails: int = 1, hosts: list[str] = NODES) -> str:
     """Return what railyard-pairs prints of a step's rounds; ``slow``: what nodes, or ``rail of node``, give."""
     heads = dict(line[2:].split(" ", 1) for line in step.splitlines() if line.startswith("# "))
     over = heads.get("over")
@@ -68,11 +68,11 @@ class Play:
             assert len(self.steps) < 12
             self.steps.append(step)
             file = self.folder / f"again-{len(self.steps)}.out"
-            file.write_text(played(step, slow, rails), encoding="utf-8")
+            file.write_text(pairs_output(step, slow, rails), encoding="utf-8")
             self.outputs.append(str(file))
             step = self.next(*self.outputs)
 
-    def judged(self) -> tuple[int, str]:
+    def judge_outputs(self) -> tuple[int, str]:
         code = main(["pairs", "judge", *self.options, *self.outputs])
         return code, self.capsys.readouterr().out
 
@@ -87,7 +87,7 @@ def test_a_healthy_sample_names_nobody_and_says_what_it_covered(
     play = Play(tmp_path, capsys, *options(tmp_path))
     play.to_the_end({})
     assert {step.splitlines()[0] for step in play.steps} == {"# name sample"}
-    code, said = play.judged()
+    code, said = play.judge_outputs()
     assert code == 0 and say_promised([]) in said
     # What is judged is told by the output itself.
     assert main(["pairs", "judge", *play.options[1:], *play.outputs]) == 0
@@ -99,7 +99,7 @@ def test_a_slow_rail_is_told_by_steps_over_each_rail_alone(tmp_path: Path, capsy
     heads = [step.splitlines()[:2] for step in play.steps]
     assert ["# name onerail", "# over mlx5_0:1"] in heads and ["# name onerail", "# over mlx5_1:1"] in heads
     assert "# name alone" in {head[0] for head in heads}
-    code, said = play.judged()
+    code, said = play.judge_outputs()
     assert code == 1
     assert said.startswith("mlx5_1:1 of n5 ")
 
@@ -110,7 +110,7 @@ def test_a_sample_whose_ranks_are_in_another_order_is_taken_as_it_was_measured(
     play = Play(tmp_path, capsys, *options(tmp_path))
     step = play.next("--first", str(tmp_path / "nodes"))
     shuffled = [*NODES[6:], *NODES[:6]]
-    (tmp_path / "first.out").write_text(played(step, {"n5": 0.5}, hosts=shuffled), encoding="utf-8")
+    (tmp_path / "first.out").write_text(pairs_output(step, {"n5": 0.5}, hosts=shuffled), encoding="utf-8")
     again = play.next(str(tmp_path / "first.out"))
     # n5 has rank 10 of these, and is what is measured again.
     assert again.startswith("# name alone\n")
@@ -122,7 +122,7 @@ def test_what_is_not_confirmed_blames_nobody(tmp_path: Path, capsys: pytest.Capt
     play.to_the_end({"n5": 0.5})
     alone = next(number for number, step in enumerate(play.steps) if step.startswith("# name alone"))
     play.outputs = play.outputs[:alone]
-    code, said = play.judged()
+    code, said = play.judge_outputs()
     assert code == 1
     assert f"so {NOBODY_BLAMED} (`railyard pairs next --sample` prints it); " in said
     assert "; undecided: n5 (" in said
@@ -135,7 +135,7 @@ def test_a_node_that_is_confirmed_is_named_though_its_rails_are_not_told(
     play.to_the_end({"mlx5_1:1 of n5": 0.3}, rails=2)
     rails = next(number for number, step in enumerate(play.steps) if step.startswith("# name onerail"))
     play.outputs = play.outputs[:rails]
-    code, said = play.judged()
+    code, said = play.judge_outputs()
     assert code == 1
     assert said.startswith(
         "rails of 1 nodes: that was not measured (`railyard pairs next --sample` prints it); n5 alone "
@@ -162,7 +162,7 @@ def test_leaves_that_are_not_known_or_have_one_node_are_no_error(
     play = Play(tmp_path, capsys, *options(tmp_path)[: None if switches else -2])
     (tmp_path / "switches").write_text(switches or "", encoding="ascii")
     play.to_the_end({})
-    code, text = play.judged()
+    code, text = play.judge_outputs()
     assert (code, text.startswith(said)) == (0, True)
     assert ("of the pairs of leaves" in text) == (switches is not None)
 
@@ -218,7 +218,7 @@ def test_of_a_night_partners_are_those_that_met_least_lately(
         names = "".join(f"n{int(a) + 1} n{int(b) + 1}\n" for a, b in (pair.split("-") for pair in sorted(pairs)))
         used.write_text(f"{used.read_text(encoding='ascii')}\n{names}" if night else names, encoding="ascii")
         play.to_the_end({"n5": 0.5}, first=step)
-        code, said = play.judged()
+        code, said = play.judge_outputs()
         assert (code, said.startswith(slow_alone("n5"))) == (1, True)
     # Six pairs of leaves are met in three nights, two each: no night repeats a pair of the others.
     assert not met[0] & met[1] and not met[1] & met[2] and not met[0] & met[2]
@@ -238,7 +238,7 @@ def test_switch_groups_are_planned_by_the_leaf_switches_of_the_job_and_judged(
     # All nodes of both leaf switches meet.
     whole = [line.split() for line in play.steps[0].splitlines()[1:]]
     assert any(len(pairs) == 6 and all(int(a) < 6 <= int(b) for a, b in map(_ranks, pairs)) for pairs in whole)
-    code, said = play.judged()
+    code, said = play.judge_outputs()
     assert code == 1
     assert said.startswith(slow_alone("n5"))
 

@@ -113,7 +113,7 @@ def parse(*words: str, typed: bytes = b"") -> tuple[object, str, str]:
     return result.return_value, result.stdout, result.stderr
 
 
-def written(folder: Path, name: str, text: str) -> str:
+def write_file(folder: Path, name: str, text: str) -> str:
     (folder / name).write_text(text, encoding="utf-8")
     return str(folder / name)
 
@@ -124,7 +124,7 @@ def written(folder: Path, name: str, text: str) -> str:
     ids=["osu", "barrier", "killed"],
 )
 def test_one_file_is_shown_in_full(tmp_path: Path, text: str, shown: str) -> None:
-    assert parse(written(tmp_path, "job.out", text)) == (0, shown, "")
+    assert parse(write_file(tmp_path, "job.out", text)) == (0, shown, "")
 
 
 def test_the_ports_of_a_fabric_tool_are_a_table() -> None:
@@ -137,7 +137,7 @@ def test_standard_input_and_gzip_are_read_alike(tmp_path: Path) -> None:
 
 
 def test_one_file_as_json_is_one_line_without_its_name(tmp_path: Path) -> None:
-    code, out, err = parse("--json", written(tmp_path, "job.out", OSU))
+    code, out, err = parse("--json", write_file(tmp_path, "job.out", OSU))
     assert (code, err, out.count("\n")) == (0, "", 1)
     assert json.loads(out) == OSU_JSON
     assert list(json.loads(out)["tables"][0]) == list(OSU_JSON["tables"][0])  # type: ignore[index]
@@ -154,13 +154,13 @@ def test_ports_as_json_stand_beside_tables() -> None:
 
 
 def test_control_codes_reach_neither_the_text_nor_the_json(tmp_path: Path) -> None:
-    file = written(tmp_path, "job.out", BARRIER)
+    file = write_file(tmp_path, "job.out", BARRIER)
     assert "\x1b" not in parse(file)[1]
     assert "u001b" not in parse("--json", file)[1]
 
 
 def test_several_files_have_their_names(tmp_path: Path) -> None:
-    first, second = written(tmp_path, "a.out", OSU), written(tmp_path, "b.out", KILLED)
+    first, second = write_file(tmp_path, "a.out", OSU), write_file(tmp_path, "b.out", KILLED)
     assert parse(first, second) == (0, f"{first}:\n\n{OSU_TEXT}\n{second}:\n\n{KILLED_TEXT}", "")
     code, out, err = parse("--json", first, second)
     assert (code, err) == (0, "")
@@ -168,7 +168,7 @@ def test_several_files_have_their_names(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read_keeps_no_other_from_being_read(tmp_path: Path) -> None:
-    good, bad = written(tmp_path, "a.out", KILLED), str(tmp_path / "nope")
+    good, bad = write_file(tmp_path, "a.out", KILLED), str(tmp_path / "nope")
     code, out, err = parse("--json", bad, good)
     assert code == 2
     assert [json.loads(line)["file"] for line in out.splitlines()] == [good]
@@ -190,12 +190,12 @@ def test_a_file_that_cannot_be_read_keeps_no_other_from_being_read(tmp_path: Pat
 def test_what_is_no_tools_output_is_one_sentence_and_2(
     tmp_path: Path, options: list[str], text: str, sentence: str
 ) -> None:
-    file = written(tmp_path, "job.out", text)
+    file = write_file(tmp_path, "job.out", text)
     assert parse(*options, file) == (2, "", f"railyard: {file}{sentence}\n")
 
 
 def test_a_text_that_no_tool_knows_is_refused_with_the_tools(tmp_path: Path) -> None:
-    code, out, err = parse(written(tmp_path, "notes.md", "# To do\nbuy milk\n"))
+    code, out, err = parse(write_file(tmp_path, "notes.md", "# To do\nbuy milk\n"))
     assert (code, out) == (2, "")
     assert err.startswith(f"railyard: {tmp_path}/notes.md: line 1: found '# To do', expected the output of one of ")
 
@@ -211,7 +211,7 @@ def test_a_long_table_loses_its_middle_and_says_so(tmp_path: Path) -> None:
         "elapsed seconds\n"
         for n in range(100)
     )
-    _, out, _ = parse(written(tmp_path, "rsl.error.0000", steps + "d01 x wrf: SUCCESS COMPLETE WRF\n"))
+    _, out, _ = parse(write_file(tmp_path, "rsl.error.0000", steps + "d01 x wrf: SUCCESS COMPLETE WRF\n"))
     lines = out.splitlines()
     assert "… 60 rows more: --json prints them …" in lines
     assert len([line for line in lines if line.strip().replace(".", "").isdigit()]) == 40

@@ -10,7 +10,7 @@ from railyard.benchmarks import metrics
 from railyard.cli.main import main
 from railyard.parsers import netpipe, osu
 from railyard.provision.replay.form import file_of
-from railyard.provision.replay.index import folder_of, kept_of, match_index, read_index
+from railyard.provision.replay.index import folder_of, kept_test, match_index, read_index
 from railyard.results.record.file import append_record
 from railyard.results.record.form import CurveRecord, NodeGroup, VerdictRecord
 from railyard.results.run_folder import DeviceMoved, KeptTest, NicOfRank, NodeMoved
@@ -109,7 +109,7 @@ def test_what_the_counters_moved_is_recorded_beside_the_output_without_names(
     assert "OsuBandwidth.out: osu/osu_bw, recorded, with its counters" in capsys.readouterr().out
     folder = folder_of(site, "dell-c6320")
     (one,) = read_index(folder).recordings
-    kept = kept_of(folder, one)
+    kept = kept_test(folder, one)
     assert kept is not None
     assert [(node.node, node.devices) for node in kept.nodes] == [
         ("node1", KEPT.nodes[0].devices),
@@ -131,7 +131,7 @@ def test_a_secret_in_what_a_test_was_told_is_not_kept() -> None:
 
 def test_a_kept_file_that_is_none_is_one_sentence(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (site / ".railyard/runs" / RUN / "outputs/bw.json").write_text("{", encoding="utf-8")
-    assert "outputs/bw.json: found no readable JSON (" in refused(site, capsys)
+    assert "outputs/bw.json: found no readable JSON (" in refusal(site, capsys)
 
 
 def test_a_recording_without_counters_that_replaces_one_leaves_none_behind(site: Path) -> None:
@@ -157,7 +157,7 @@ def test_recordings_that_are_there_stay_unless_told(site: Path, capsys: pytest.C
     assert main(["record", RUN, "--replace"]) == 0
 
 
-def refused(site: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+def refusal(site: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
     assert main(["record", *words]) == 2
     assert not (site / "recordings").exists()
     return capsys.readouterr().err
@@ -167,19 +167,19 @@ def test_what_was_itself_replayed_is_not_recorded(site: Path, capsys: pytest.Cap
     words = "replayed: computed from published values, not measured"
     append_record(site / ".railyard/runs" / RUN / "records.jsonl", RECORD.with_fields(replayed=words))
     assert (
-        refused(site, capsys)
+        refusal(site, capsys)
         .splitlines()[0]
         .endswith(f"{RUN}: found no output that can be recorded, expected at least one")
     )
     append_record(site / ".railyard/runs" / RUN / "records.jsonl", RECORD.with_fields(replayed=words))
-    assert f"found a replayed test ({words}), expected a measured one" in refused(site, capsys)
+    assert f"found a replayed test ({words}), expected a measured one" in refusal(site, capsys)
 
 
 def test_a_name_that_is_a_figure_is_refused(
     site: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("USER", "4194304")
-    assert refused(site, capsys) == (
+    assert refusal(site, capsys) == (
         "railyard: OsuBandwidth %rails=1 @dell-c6320:edr+hpcx: found other tables in its output without names of hosts "
         "and users, expected the same; a name of a host or user is a number or a benchmark's word\n"
     )
@@ -188,9 +188,9 @@ def test_a_name_that_is_a_figure_is_refused(
 def test_an_output_that_is_gone_or_unreadable_is_said(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = site / ".railyard/runs" / RUN / "outputs/bw.out"
     output.write_text("Segmentation fault\n", encoding="utf-8")
-    assert "its output cannot be read (" in refused(site, capsys)
+    assert "its output cannot be read (" in refusal(site, capsys)
     output.unlink()
-    assert "it left no output with a curve" in refused(site, capsys)
+    assert "it left no output with a curve" in refusal(site, capsys)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_an_output_that_is_gone_or_unreadable_is_said(site: Path, capsys: pytest
 def test_wrong_words_are_one_sentence(
     words: tuple[str, ...], said: str, site: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    err = refused(site, capsys, *words)
+    err = refusal(site, capsys, *words)
     assert said in err
     assert "Traceback" not in err
 

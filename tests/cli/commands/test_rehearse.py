@@ -24,7 +24,7 @@ FAULT = "rail=n9:mlx5_1,share=0.5"
 
 
 @pytest.fixture
-def rehearsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
+def stub_rehearsal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
     """Return a function that sets what a run would leave; it returns a dictionary that gets what was asked for."""
     for name in ("systems", "references"):
         shutil.copytree(SITE / name, tmp_path / name)
@@ -50,10 +50,10 @@ def rehearsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
 
 
 def test_a_fault_that_is_named_is_said_and_the_exit_code_is_of_the_run(
-    rehearsed: Callable[..., dict[str, Any]], capsys: pytest.CaptureFixture[str], tmp_path: Path
+    stub_rehearsal: Callable[..., dict[str, Any]], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     suspect = Suspect("rail", "it moved half", "n9", "mlx5_1:1")
-    asked = rehearsed(made_record(state="fail", verdict=VerdictRecord("too slow", 5, suspects=(suspect,))))
+    asked = stub_rehearsal(made_record(state="fail", verdict=VerdictRecord("too slow", 5, suspects=(suspect,))))
     assert main(["rehearse", "--system", "ndr", "--fault", FAULT, "--nodes", "4", "-n", "OsuBandwidth"]) == 1
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith("A rehearsal of ndr: 4 nodes (n1, n")
@@ -66,9 +66,9 @@ def test_a_fault_that_is_named_is_said_and_the_exit_code_is_of_the_run(
 
 
 def test_a_healthy_rehearsal_exits_0(
-    rehearsed: Callable[..., dict[str, Any]], capsys: pytest.CaptureFixture[str]
+    stub_rehearsal: Callable[..., dict[str, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rehearsed(made_record())
+    stub_rehearsal(made_record())
     assert main(["rehearse", "--system", "ndr:ndr"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "nothing was planted: no test failed"
 
@@ -91,21 +91,21 @@ def test_a_healthy_rehearsal_exits_0(
     ],
 )
 def test_what_is_wrong_is_refused_before_anything_stands(
-    rehearsed: Callable[..., dict[str, Any]],
+    stub_rehearsal: Callable[..., dict[str, Any]],
     capsys: pytest.CaptureFixture[str],
     words: list[str],
     sentence: str,
 ) -> None:
-    asked = rehearsed()
+    asked = stub_rehearsal()
     assert main(["rehearse", *words]) == 2
     assert sentence in capsys.readouterr().err
     assert asked["bed"] == []
 
 
 def test_a_run_that_cannot_begin_leaves_nothing_up(
-    rehearsed: Callable[..., dict[str, Any]], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    stub_rehearsal: Callable[..., dict[str, Any]], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = rehearsed()
+    asked = stub_rehearsal()
 
     def refuse(self: session.Session) -> Outcome:
         raise RailyardError("nothing was selected")
@@ -117,13 +117,13 @@ def test_a_run_that_cannot_begin_leaves_nothing_up(
 
 @pytest.mark.parametrize(("was_up", "said"), [(True, "the rehearsal is down\n"), (False, "no rehearsal was up\n")])
 def test_down_takes_down_what_was_kept(
-    rehearsed: Callable[..., dict[str, Any]],
+    stub_rehearsal: Callable[..., dict[str, Any]],
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     was_up: bool,
     said: str,
 ) -> None:
-    rehearsed()
+    stub_rehearsal()
     monkeypatch.setattr(prepare, "end_nodes", lambda home: was_up)
     assert main(["rehearse", "--down"]) == 0
     assert capsys.readouterr().out == said

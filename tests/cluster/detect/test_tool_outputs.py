@@ -40,15 +40,15 @@ Infiniband device 'mlx5_1' port 1 status:
 """
 
 
-def said(words: tuple[str, ...], text: str) -> Listing:
+def listing_of(words: tuple[str, ...], text: str) -> Listing:
     return Listing(outputs={" ".join(words): text})
 
 
 def test_a_slot_that_the_kernel_does_not_show_is_that_of_lspci() -> None:
-    (port,) = detected_cluster.with_slots((PORT,), said(LSPCI, SLOT))
+    (port,) = detected_cluster.with_slots((PORT,), listing_of(LSPCI, SLOT))
     assert (port.pci.slot, port.pci.best_slot, port.pci.max_payload) == ("pcie4-x8", "pcie4-x16", 512)
     known = replace(PORT, pci=replace(PORT.pci, slot="pcie4-x16", best_slot="pcie4-x16"))
-    (port,) = detected_cluster.with_slots((known,), said(LSPCI, SLOT))
+    (port,) = detected_cluster.with_slots((known,), listing_of(LSPCI, SLOT))
     assert (port.pci.slot, port.pci.max_payload) == ("pcie4-x16", 512)
     assert FoundFabric("hdr", (port,)).max_payload == 512
     assert FoundFabric("hdr", (port, PORT)).max_payload is None
@@ -56,11 +56,11 @@ def test_a_slot_that_the_kernel_does_not_show_is_that_of_lspci() -> None:
 
 @pytest.mark.parametrize("text", ["", "21:00.0 Infiniband controller: a card\n\tCapabilities: <access denied>\n"])
 def test_nothing_is_known_without_root(text: str) -> None:
-    assert detected_cluster.with_slots((PORT,), said(LSPCI, text)) == (PORT,)
+    assert detected_cluster.with_slots((PORT,), listing_of(LSPCI, text)) == (PORT,)
 
 
 def test_a_port_that_only_ibstatus_prints_is_named() -> None:
-    assert detected_cluster.tool_traps((PORT,), said(IBSTATUS, STATUS)) == (
+    assert detected_cluster.tool_traps((PORT,), listing_of(IBSTATUS, STATUS)) == (
         "ibstatus prints mlx5_1 port 1, which /sys/class/infiniband does not show here: a container may hide it, so it "
         "is no rail in this file",
     )
@@ -68,10 +68,10 @@ def test_a_port_that_only_ibstatus_prints_is_named() -> None:
 
 def test_a_nic_that_is_far_from_every_gpu_is_named() -> None:
     text = (MADE / "nvidia_smi-two-gpus.txt").read_text(encoding="utf-8")
-    assert detected_cluster.tool_traps((), said(TOPOLOGY, text)) == ()
+    assert detected_cluster.tool_traps((), listing_of(TOPOLOGY, text)) == ()
     for near in ("PIX", "PXB", "PHB", "NODE"):
         text = text.replace(near, "SYS")
-    found = detected_cluster.tool_traps((), said(TOPOLOGY, text))
+    found = detected_cluster.tool_traps((), listing_of(TOPOLOGY, text))
     assert len(found) == 2
     assert "no GPU is on its side of the node (SYS)" in found[0]
 

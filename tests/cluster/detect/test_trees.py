@@ -30,7 +30,7 @@ def listing(name: str) -> Listing:
     return parse_listing((TREES / f"{name}.tree").read_text(encoding="utf-8"), f"{name}.tree")
 
 
-def found(name: str) -> DetectedCluster:
+def detect_listing(name: str) -> DetectedCluster:
     return detect(listing(name))
 
 
@@ -60,7 +60,7 @@ def test_there_are_the_kinds_that_are_promised() -> None:
 def test_each_recording_says_what_it_is_and_gives_files_that_load(name: str) -> None:
     remark = (TREES / f"{name}.tree").read_text(encoding="utf-8").split("\n")[1]
     assert remark.startswith(("# made, not recorded: ", "# recorded: ", "# recorded, its name replaced: "))
-    loaded = system(found(name))
+    loaded = system(detect_listing(name))
     assert loaded.report_only == (
         "nothing has been measured here yet: runs are judged only by the limit and the day-one floor of their links"
     )
@@ -68,11 +68,11 @@ def test_each_recording_says_what_it_is_and_gives_files_that_load(name: str) -> 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_line_is_too_long_to_read(name: str) -> None:
-    assert [line for line in text(found(name)).split("\n") if line.startswith("#") and len(line) > 118] == []
+    assert [line for line in text(detect_listing(name)).split("\n") if line.startswith("#") and len(line) > 118] == []
 
 
 def test_two_rails_of_hdr_one_of_them_in_half_a_slot() -> None:
-    of = found("dual-rail-hdr")
+    of = detect_listing("dual-rail-hdr")
     assert of.traps == (
         "mlx5_1:1 (0000:a1:00.0) runs in pcie4-x8 and can pcie4-x16: a narrow slot or riser, a card that is not "
         "seated, or a slot's setting in the BIOS; its limit is that of pcie4-x8",
@@ -98,7 +98,7 @@ def test_two_rails_of_hdr_one_of_them_in_half_a_slot() -> None:
 
 
 def test_the_file_says_what_was_read_and_what_was_guessed() -> None:
-    lines = text(found("dual-rail-hdr")).split("\n")
+    lines = text(detect_listing("dual-rail-hdr")).split("\n")
     comment = "0000:21:00.0, NUMA 0, interface ib0, firmware 20.35.1012"
     assert f"      - {{device: mlx5_0, port: 1, counters: mlx5}}  # {comment}" in lines
     assert "# Other partitions: fat (4 nodes). A partition with different rails needs its own system file." in lines
@@ -114,7 +114,7 @@ def test_the_file_says_what_was_read_and_what_was_guessed() -> None:
 
 
 def test_roce_with_a_small_mtu_on_both_ports_of_one_card() -> None:
-    of = found("roce")
+    of = detect_listing("roce")
     assert of.traps == (
         "RoCE over ens1f0np0 and ens1f1np1 has a path MTU of 1024: set interfaces and switches to an MTU of 4200 or "
         "more for 4096 (at 1024 a 100 Gbit/s link carries 11.57 GB/s in place of 12.25)",
@@ -160,7 +160,7 @@ def test_gids_that_cannot_be_read_are_no_trap() -> None:
 
 
 def test_eight_rails_by_number_each_with_its_domain_beside_a_gpu() -> None:
-    of = found("ndr-8-nics")
+    of = detect_listing("ndr-8-nics")
     assert (of.traps, of.left_out) == ((), ())
     loaded = system(of)
     assert list(loaded.fabrics) == ["ndr", "hdr", "eno"]
@@ -180,7 +180,7 @@ def test_eight_rails_by_number_each_with_its_domain_beside_a_gpu() -> None:
 
 
 def test_slingshot_takes_its_cards_and_not_their_interfaces() -> None:
-    loaded = system(found("slingshot"))
+    loaded = system(detect_listing("slingshot"))
     assert list(loaded.fabrics) == ["hsn"]
     hsn = loaded.fabrics["hsn"]
     assert (hsn.kind, hsn.link.name, hsn.slot) == ("slingshot", "slingshot-11", "pcie4-x16")
@@ -190,7 +190,7 @@ def test_slingshot_takes_its_cards_and_not_their_interfaces() -> None:
 
 
 def test_a_node_without_rdma_scheduler_or_mpi_still_gives_a_file() -> None:
-    of = found("no-rdma")
+    of = detect_listing("no-rdma")
     loaded = system(of)
     assert list(loaded.fabrics) == ["bond"]
     bond = loaded.fabrics["bond"]
@@ -272,7 +272,7 @@ def test_a_node_of_the_virtual_cluster_has_rails_of_unknown_rate() -> None:
 
 
 def test_a_virtual_machine_says_no_rate_and_hwloc_says_where_its_interface_sits() -> None:
-    of = found("virtual-machine")
+    of = detect_listing("virtual-machine")
     assert [(port.device, port.pci.driver, port.pci.numa) for port in of.fabrics[0].ports] == [
         ("eth0", "virtio_net", 0)
     ]
@@ -340,7 +340,7 @@ def test_soft_roce_stands_on_its_interface() -> None:
 
 
 def test_in_a_job_the_file_does_not_doubt_that_the_rails_are_those_of_nodes() -> None:
-    of = found("slingshot")
+    of = detect_listing("slingshot")
     outside = " ".join(text(of).replace("\n#", "").split())
     inside = " ".join(system_text(of, of.name, "inside a job of Slurm", ENVIRONMENTS).replace("\n#", "").split())
     doubt = ": a login host often has others than the nodes; run `railyard detect` inside a job to be sure."
@@ -349,15 +349,15 @@ def test_in_a_job_the_file_does_not_doubt_that_the_rails_are_those_of_nodes() ->
 
 
 def test_what_keeps_benchmarks_from_running_is_said() -> None:
-    assert missing_parts(found("no-rdma"), ENVIRONMENTS) == (
+    assert missing_parts(detect_listing("no-rdma"), ENVIRONMENTS) == (
         "no scheduler was found, so this system has one node and no test between nodes runs: run this on a host "
         "with the scheduler's commands, or try stacks only on this host with --system local",
         "Spack should build benchmarks, but is not on the search path: railyard spack bootstrap fetches it",
     )
-    assert missing_parts(found("slingshot"), ENVIRONMENTS) == (
+    assert missing_parts(detect_listing("slingshot"), ENVIRONMENTS) == (
         "Spack should build benchmarks, but is not on the search path: railyard spack bootstrap fetches it",
     )
-    assert missing_parts(found("slingshot"), ()) == (
+    assert missing_parts(detect_listing("slingshot"), ()) == (
         "craympich has no benchmarks: none was found, and Spack builds none for it; build OSU or IMB with its compiler "
         "wrapper and name them under benchmarks",
     )
@@ -381,7 +381,7 @@ def test_a_module_that_the_site_marks_as_its_default_goes_before_a_newer_one() -
 
 
 def test_a_real_slurm_without_accounting_is_asked_by_scontrol_and_starts_by_pmix() -> None:
-    of = found("slurm-node")
+    of = detect_listing("slurm-node")
     loaded = system(of)
     assert (loaded.system, loaded.scheduler, loaded.launcher) == ("railyard", "slurm-nodb", "srun")
     assert (loaded.access, loaded.nodes.count) == (("--partition=all",), 4)
@@ -390,7 +390,7 @@ def test_a_real_slurm_without_accounting_is_asked_by_scontrol_and_starts_by_pmix
 
 
 def test_a_real_grid_engine_is_asked_for_slots_of_a_fixed_number_on_each_node() -> None:
-    of = found("grid-engine-node")
+    of = detect_listing("grid-engine-node")
     loaded = system(of)
     assert (loaded.system, loaded.scheduler, loaded.launcher, loaded.nodes.count) == ("vn", "sge", "mpirun", 4)
     assert loaded.batch_options(4, 3) == ("-l exclusive=true", "-pe mpi-3 12")
@@ -463,7 +463,7 @@ def test_in_a_job_whose_scheduler_does_not_answer_the_file_says_which_one_it_is(
 
 
 def test_a_guest_with_soft_roce_has_two_rails_whose_rate_is_not_what_the_kernel_says() -> None:
-    of = found("soft-roce-guest")
+    of = detect_listing("soft-roce-guest")
     loaded = system(of)
     assert list(loaded.fabrics) == ["roce", "eth", "host"]
     roce = loaded.fabrics["roce"]
@@ -488,14 +488,14 @@ def test_a_guest_with_soft_roce_has_two_rails_whose_rate_is_not_what_the_kernel_
 def test_a_file_has_cores_and_memory_of_a_node_and_asks_for_whole_ones(
     name: str, cores: int, memory: int, threads: int, sockets: int
 ) -> None:
-    loaded = system(found(name))
+    loaded = system(detect_listing(name))
     stated = NodeHardware(cores=cores, memory=memory << 30, threads_per_core=threads, sockets=sockets)
     assert loaded.nodes.hardware == stated
     assert loaded.jobs.exclusive and loaded.nodes.exclusive
 
 
 def test_the_hardware_is_a_guess_outside_a_job_alone() -> None:
-    of = found("ndr-8-nics")
+    of = detect_listing("ndr-8-nics")
     line = "  hardware: {cores: 112, memory: 2015G, threads_per_core: 2, sockets: 2}  # 2 sockets of 56 cores, "
     line += "2 threads a core"
     doubt = "  # GUESSED: cores and memory are those of this host; a job may have fewer."
@@ -521,7 +521,7 @@ def test_the_processor_is_written_as_spack_names_it_and_outside_a_job_only_named
 
 
 def test_hardware_that_was_not_read_is_to_be_stated() -> None:
-    of = found("slurm-node")  # recorded before Railyard read this file
+    of = detect_listing("slurm-node")  # recorded before Railyard read this file
     assert system(of).nodes.hardware is None
     lines = text(of).split("\n")
     at = lines.index("  # hardware: {cores: 64, memory: 256G}")
@@ -531,7 +531,7 @@ def test_hardware_that_was_not_read_is_to_be_stated() -> None:
 
 
 def test_no_whole_nodes_are_asked_for_where_no_scheduler_gives_any() -> None:
-    assert not system(found("no-rdma")).jobs.exclusive
+    assert not system(detect_listing("no-rdma")).jobs.exclusive
 
 
 def test_an_hpl_on_the_search_path_is_taken() -> None:

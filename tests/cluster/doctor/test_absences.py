@@ -19,7 +19,7 @@ def site_with(home: Path, stack: str) -> Site:
     return site_at(home, "eth")
 
 
-def said(site: Site) -> list[str]:
+def stack_absences(site: Site) -> list[str]:
     return [one for one in absences(site, [("openmpi", "osu")]) if one.startswith("stacks.")]
 
 
@@ -27,7 +27,7 @@ def test_paths_in_an_image_are_of_no_host(tmp_path: Path) -> None:
     """/usr is here, and /nowhere is not: neither says anything of the image."""
     image = "container: {kind: apptainer, image: /nowhere/mpi.sif}"
     site = site_with(tmp_path, f"{{{image}, prefix: /usr, benchmarks: {{osu: /nowhere/osu}}}}")
-    assert said(site) == [
+    assert stack_absences(site) == [
         "stacks.openmpi.container: /nowhere/mpi.sif is not on this host, and nobody looked into Apptainer "
         "/nowhere/mpi.sif; the job does so itself before the benchmark (in_image.sh)"
     ]
@@ -37,7 +37,7 @@ def test_nobody_looked_into_an_image_that_is_here(tmp_path: Path) -> None:
     (tmp_path / "mpi.sif").touch()
     image = f"container: {{kind: apptainer, image: {tmp_path}/mpi.sif}}"
     site = site_with(tmp_path, f"{{{image}, prefix: /usr, benchmarks: {{osu: /nowhere/osu}}}}")
-    assert said(site) == [
+    assert stack_absences(site) == [
         f"stacks.openmpi.container: nobody looked into Apptainer {tmp_path}/mpi.sif; the job does so itself before the "
         "benchmark (in_image.sh)"
     ]
@@ -46,7 +46,7 @@ def test_nobody_looked_into_an_image_that_is_here(tmp_path: Path) -> None:
 def test_a_path_that_this_person_may_not_look_at_is_named_as_that(tmp_path: Path) -> None:
     site = site_with(tmp_path, f"{{prefix: {CLOSED}, benchmarks: {{osu: {CLOSED}}}}}")
     why = "cannot be looked at on this host (file name too long)"
-    assert said(site) == [
+    assert stack_absences(site) == [
         f"stacks.openmpi.prefix: {CLOSED} {why}, so that nobody looked for the library there",
         f"stacks.openmpi.benchmarks.osu: {CLOSED} {why}, so that nobody looked for programs there; if it is a folder, "
         "the job does so itself (find_program.sh)",

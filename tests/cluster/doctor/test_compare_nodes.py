@@ -39,15 +39,15 @@ def test_two_nodes_of_one_name_or_one_address(node: Node) -> None:
 
 
 def test_two_nodes_with_one_address_on_a_network_of_the_rails_are_named(node: Node) -> None:
-    def at(name: str, number: int, *addresses: str) -> NodeState:
+    def node_with(name: str, number: int, *addresses: str) -> NodeState:
         told = node("eth", name=name, number=number)
         told.own += addresses
         return told
 
     own = "172.17.0.1"  # docker0's, on every node
-    one, two = at("e1", 1, "10.1.1.1", own), at("e2", 2, "10.1.1.2", own)
+    one, two = node_with("e1", 1, "10.1.1.1", own), node_with("e2", 2, "10.1.1.2", own)
     assert sentences(judge.unique([one, two])) == []
-    assert sentences(judge.unique([one, two, at("e3", 3, "10.1.1.3", "10.1.1.2", own)])) == [
+    assert sentences(judge.unique([one, two, node_with("e3", 3, "10.1.1.3", "10.1.1.2", own)])) == [
         "e2 and e3: both have the address 10.1.1.2 on a network of the rails; give each node its own: which of them "
         "gets the messages is chance (ip address, arping)"
     ]

@@ -34,7 +34,7 @@ Made = Callable[..., Site]
 
 
 @pytest.fixture
-def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
+def slurm_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
     """Return a function that returns a site whose Slurm is these commands: a name and a script each."""
 
     def make(old: str = "", new: str = "", system: str = "hdr", **commands: str) -> Site:
@@ -59,40 +59,42 @@ def sentences(site: Site, count: int | None = None) -> list[str]:
 
 
 def test_a_job_that_reaches_all_nodes_finds_nothing_and_is_asked_for_as_a_checks_job(
-    made: Made, tmp_path: Path
+    slurm_site: Made, tmp_path: Path
 ) -> None:
-    site = made('access: ["--partition=batch"]', 'access: ["--partition=batch"]\njobs: {account: abc, exclusive: true}')
+    site = slurm_site(
+        'access: ["--partition=batch"]', 'access: ["--partition=batch"]\njobs: {account: abc, exclusive: true}'
+    )
     assert sentences(site) == []
     words = (tmp_path / "sbatch.words").read_text(encoding="utf-8").splitlines()
     assert {"--partition=batch", "--account=abc", "--exclusive", "--nodes=2", "--no-requeue"} <= set(words)
     assert "srun --mpi=pmix sh -c" in Path(words[-1]).read_text(encoding="utf-8")
 
 
-def test_what_sbatch_says_is_said(made: Made) -> None:
+def test_what_sbatch_says_is_said(slurm_site: Made) -> None:
     said = "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified"
-    site = made(sbatch=f"echo '{said}' >&2\nexit 1\n")
+    site = slurm_site(sbatch=f"echo '{said}' >&2\nexit 1\n")
     assert sentences(site) == [
         f"problem: job on hdr: sbatch refused it: {said}; see jobs and access in the system's file"
     ]
 
 
-def test_what_sbatch_says_may_be_in_another_encoding(made: Made) -> None:
-    site = made(sbatch="printf 'quota \\351puis\\351\\n' >&2\nexit 1\n")
+def test_what_sbatch_says_may_be_in_another_encoding(slurm_site: Made) -> None:
+    site = slurm_site(sbatch="printf 'quota \\351puis\\351\\n' >&2\nexit 1\n")
     assert sentences(site) == [
         "problem: job on hdr: sbatch refused it: quota \ufffdpuis\ufffd; see jobs and access in the system's file"
     ]
 
 
-def test_a_step_that_fails_is_named_with_what_srun_said(made: Made) -> None:
-    site = made(srun="echo 'srun: error: MPI: Cannot create context for mpi/pmix' >&2\nexit 1\n")
+def test_a_step_that_fails_is_named_with_what_srun_said(slurm_site: Made) -> None:
+    site = slurm_site(srun="echo 'srun: error: MPI: Cannot create context for mpi/pmix' >&2\nexit 1\n")
     assert sentences(site) == [
         "problem: openmpi in job 7: its step reached 0 of 2 nodes and ended with exit code 1: srun: error: MPI: "
         "Cannot create context for mpi/pmix"
     ]
 
 
-def test_a_step_on_fewer_nodes_is_no_sound_one(made: Made) -> None:
-    assert sentences(made(), count=3) == [
+def test_a_step_on_fewer_nodes_is_no_sound_one(slurm_site: Made) -> None:
+    assert sentences(slurm_site(), count=3) == [
         "problem: openmpi in job 7: its step reached 2 of 3 nodes and ended with exit code 0: it printed nothing"
     ]
 
@@ -109,10 +111,10 @@ head -c 40 "$file" >"$file.cut" && mv "$file.cut" "$file"
 
 
 def test_of_very_many_nodes_each_writes_a_file_and_who_did_not_is_named(
-    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    slurm_site: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(node_files, "SEEN_WITHIN_S", 0.0)
-    site = made("nodes: {count: 8}", "nodes: {count: 520}", srun=SRUN_OF_MANY)
+    site = slurm_site("nodes: {count: 8}", "nodes: {count: 520}", srun=SRUN_OF_MANY)
     answer = tmp_path / ".railyard/doctor/openmpi/2/n9.2.out"
     assert sentences(site, 520) == [
         f"problem: n9: its answer {answer} is incomplete: found 40 bytes without an end: it was cut; check whether "
@@ -124,11 +126,11 @@ def test_of_very_many_nodes_each_writes_a_file_and_who_did_not_is_named(
 
 
 def test_a_job_that_does_not_begin_is_cancelled_and_decides_nothing(
-    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    slurm_site: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ask_nodes, "WITHIN_S", 0.5)
     pending = "echo 'JobId=7 JobState=PENDING Reason=Priority ExitCode=0:0 NodeList=(null)'\n"
-    site = made(sbatch="echo 7\nexec sleep 30\n", scontrol=pending, scancel='echo "$@" >"$HERE/cancelled"\n')
+    site = slurm_site(sbatch="echo 7\nexec sleep 30\n", scontrol=pending, scancel='echo "$@" >"$HERE/cancelled"\n')
     assert sentences(site) == [
         "remark: job on hdr: job 7 had not begun after 0.5 s and was cancelled (Priority); try again when nodes are "
         "free: jobs are not checked yet"
@@ -136,27 +138,29 @@ def test_a_job_that_does_not_begin_is_cancelled_and_decides_nothing(
     assert (tmp_path / "cancelled").read_text(encoding="utf-8") == "7\n"
 
 
-def test_a_job_that_slurm_ended_says_how(made: Made) -> None:
-    site = made(scontrol="echo 'JobId=7 JobState=TIMEOUT Reason=TimeLimit ExitCode=0:15 NodeList=n1 TimeLimit=00:02'\n")
+def test_a_job_that_slurm_ended_says_how(slurm_site: Made) -> None:
+    site = slurm_site(
+        scontrol="echo 'JobId=7 JobState=TIMEOUT Reason=TimeLimit ExitCode=0:15 NodeList=n1 TimeLimit=00:02'\n"
+    )
     (found,) = sentences(site)
     assert found.startswith("problem: job on hdr: job 7 ")
     assert "time" in found
 
 
-def test_an_output_that_never_appears_means_no_shared_folder(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_output_that_never_appears_means_no_shared_folder(slurm_site: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ask_nodes, "_SEEN_WITHIN_S", 0.1)
-    (found,) = sentences(made(sbatch="echo 7\n"))
+    (found,) = sentences(slurm_site(sbatch="echo 7\n"))
     assert found.endswith("; put the site's folder on a file system that nodes and this host share")
 
 
-def test_modules_without_a_modules_system_are_a_problem(made: Made) -> None:
-    site = made("openmpi: {prefix: /opt/ompi, ", "openmpi: {modules: [openmpi/5], ")
+def test_modules_without_a_modules_system_are_a_problem(slurm_site: Made) -> None:
+    site = slurm_site("openmpi: {prefix: /opt/ompi, ", "openmpi: {modules: [openmpi/5], ")
     assert sentences(site)[0] == (
         "problem: hdr: stacks.openmpi.modules: found 1 module (openmpi/5) and no modules_system, so nothing loads "
         "them; write modules_system (lmod, envmod or spack) into the system's file"
     )
 
 
-def test_another_scheduler_is_refused_with_what_to_do(made: Made) -> None:
+def test_another_scheduler_is_refused_with_what_to_do(slurm_site: Made) -> None:
     with pytest.raises(SetupError, match="found scheduler pbs, expected Slurm; send a job by hand: railyard run"):
-        ask_nodes.findings(made(system="roce"), None)
+        ask_nodes.findings(slurm_site(system="roce"), None)

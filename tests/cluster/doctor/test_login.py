@@ -21,12 +21,12 @@ WELL = Login(
 )
 
 
-def said(login: Login, system: System) -> list[tuple[str, str]]:
+def login_sentences(login: Login, system: System) -> list[tuple[str, str]]:
     return [(one.weight, one.sentence) for one in findings(login, system)]
 
 
 def test_a_host_that_is_well_has_nothing(systems: dict[str, System]) -> None:
-    assert said(WELL, systems["hdr"]) == []
+    assert login_sentences(WELL, systems["hdr"]) == []
 
 
 def test_what_is_needed_goes_by_scheduler_and_launcher(systems: dict[str, System]) -> None:
@@ -105,17 +105,17 @@ def test_what_is_needed_goes_by_scheduler_and_launcher(systems: dict[str, System
 def test_one_fault_is_one_sentence(
     systems: dict[str, System], change: dict[str, Any], weight: str, sentence: str
 ) -> None:
-    assert said(replace(WELL, **change), systems["hdr"]) == [(weight, sentence)]
+    assert login_sentences(replace(WELL, **change), systems["hdr"]) == [(weight, sentence)]
 
 
 @pytest.mark.parametrize("version", ["4.10.4", "4.10.12", "4.7.4", "4.8.4", "4.9.3"])
 def test_the_newest_patch_of_each_release_in_range_is_taken(systems: dict[str, System], version: str) -> None:
-    assert said(replace(WELL, reframe=version), systems["hdr"]) == []
+    assert login_sentences(replace(WELL, reframe=version), systems["hdr"]) == []
 
 
 def test_a_replayed_system_needs_neither_scheduler_nor_stacks(systems: dict[str, System]) -> None:
     bare = replace(WELL, programs={}, paths={"/opt/ompi": False})
-    assert said(bare, systems["hdr"].as_replay()) == []
+    assert login_sentences(bare, systems["hdr"].as_replay()) == []
 
 
 def test_this_host_is_asked(tmp_path: Path) -> None:

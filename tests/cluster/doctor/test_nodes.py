@@ -17,7 +17,7 @@ from railyard.job import node_files
 from railyard.site.systems.load import load_system
 from tests.cluster.doctor.conftest import SYSTEMS
 from tests.made.systems import ETH_ANYWHERE
-from tests.waiting import wait_for
+from tests.patience import wait_for
 
 #: Starts the command for each node of $NODES, with a /proc that has its name; what a node is to do stands in $BED/NODE.
 SRUN = """\
@@ -47,7 +47,7 @@ class Bed:
     folder: Path
     home: Path
 
-    def asked(self, count: int | None = 4, file: str = "") -> Answer:
+    def ask_system(self, count: int | None = 4, file: str = "") -> Answer:
         """Ask nodes of a system of Slurm's, of which ``file`` says which nodes it has."""
         path = self.home / "systems/hdr.yaml"
         nodes = "nodes: {count: 8}"
@@ -67,7 +67,7 @@ def bed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bed:
     return Bed(folder, tmp_path)
 
 
-def said(answer: Answer) -> list[str]:
+def silent_lines(answer: Answer) -> list[str]:
     return [f"{one.weight}: {one.sentence}" for one in answer.silent]
 
 
@@ -76,8 +76,8 @@ def names(answer: Answer) -> list[str]:
 
 
 def test_all_answers_are_read_and_nothing_stays(bed: Bed) -> None:
-    answer = bed.asked()
-    assert (names(answer), said(answer)) == (["n1", "n2", "n3", "n4"], [])
+    answer = bed.ask_system()
+    assert (names(answer), silent_lines(answer)) == (["n1", "n2", "n3", "n4"], [])
     assert all(node.whole for node in answer.nodes)
     assert list((bed.home / ".railyard/answers").iterdir()) == []
     words = (bed.folder / "words").read_text(encoding="utf-8").splitlines()
@@ -86,16 +86,18 @@ def test_all_answers_are_read_and_nothing_stays(bed: Bed) -> None:
 
 def test_a_node_without_an_answer_is_named_though_the_scheduler_chose_it(bed: Bed) -> None:
     (bed.folder / "n3").write_text("gone")
-    answer = bed.asked()
+    answer = bed.ask_system()
     assert names(answer) == ["n1", "n2", "n4"]
-    assert said(answer) == ["problem: n3: it did not answer; check whether it is up, and whether a job starts there"]
+    assert silent_lines(answer) == [
+        "problem: n3: it did not answer; check whether it is up, and whether a job starts there"
+    ]
 
 
 def test_a_node_whose_answer_is_cut_is_named_with_its_file_which_stays(bed: Bed) -> None:
     (bed.folder / "n2").write_text("killed")
-    answer = bed.asked(None, "nodes: {names: [n1, n2, n3, n4]}")
+    answer = bed.ask_system(None, "nodes: {names: [n1, n2, n3, n4]}")
     (kept,) = (bed.home / ".railyard/answers").iterdir()
-    assert said(answer) == [
+    assert silent_lines(answer) == [
         f"problem: n2: it began to answer and did not finish ({kept}/n2.1.part: 20 bytes); check what hangs there: its "
         "step was ended, or its file system is full"
     ]
@@ -114,9 +116,9 @@ def test_one_node_that_hangs_does_not_hide_what_the_others_said(bed: Bed, monkey
         raise TimeoutExpired(words, 120)
 
     monkeypatch.setattr(ask_nodes, "_run", run)
-    answer = bed.asked()
+    answer = bed.ask_system()
     assert names(answer) == ["n1", "n2", "n3"]
-    assert said(answer) == [
+    assert silent_lines(answer) == [
         "problem: n4: it did not answer; check whether it is up, and whether a job starts there",
         "problem: the step: it did not end within 120 s and was stopped; answers written by then are judged; find "
         "the node that hangs: it is named here, or squeue shows it",
@@ -126,16 +128,16 @@ def test_one_node_that_hangs_does_not_hide_what_the_others_said(bed: Bed, monkey
 def test_nodes_that_do_not_see_the_folder_answer_the_old_way_which_is_said(
     bed: Bed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def elsewhere(folder: Path, tag: str, count: int) -> node_files.AnswerFolder:
+    def prepare_elsewhere(folder: Path, tag: str, count: int) -> node_files.AnswerFolder:
         asking = prepared(folder, tag, count)
         (folder / "asked").write_text("another\n1\n", encoding="utf-8")
         return asking
 
     prepared = node_files.prepare_folder
-    monkeypatch.setattr(node_files, "prepare_folder", elsewhere)
-    answer = bed.asked()
+    monkeypatch.setattr(node_files, "prepare_folder", prepare_elsewhere)
+    answer = bed.ask_system()
     assert names(answer) == ["n1", "n2", "n3", "n4"]
-    assert said(answer) == [
+    assert silent_lines(answer) == [
         f"remark: n1, n2, n3, n4: each does not see {bed.home}/.railyard/answers, and answered through srun; put the "
         "site's folder on a file system that nodes and this host share: srun is slow for many nodes"
     ]
@@ -144,7 +146,7 @@ def test_nodes_that_do_not_see_the_folder_answer_the_old_way_which_is_said(
 def test_a_refused_step_is_the_sentence_that_it_was(bed: Bed) -> None:
     (bed.folder / "srun").write_text("#!/bin/sh\necho 'srun: error: Invalid account' >&2\nexit 1\n", encoding="utf-8")
     with pytest.raises(SetupError) as raised:
-        bed.asked()
+        bed.ask_system()
     assert str(raised.value) == (
         "doctor: found no answer of any node, expected 4; srun said: srun: error: Invalid account"
     )

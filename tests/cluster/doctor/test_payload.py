@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from railyard.cluster.doctor import payload
-from tests.waiting import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 HOST = "127.0.0.1"
 

@@ -11,13 +11,13 @@ from railyard.site.systems.model import System
 Node = Callable[..., NodeState]
 
 
-def said(node: NodeState, system: System) -> list[tuple[str, str]]:
+def rule_sentences(node: NodeState, system: System) -> list[tuple[str, str]]:
     return [(one.weight, one.sentence) for one in of_nodes([node], system)]
 
 
 @pytest.mark.parametrize("name", ["hdr", "roce", "eth"])
 def test_a_healthy_node_has_nothing(node: Node, systems: dict[str, System], name: str) -> None:
-    assert said(node(name), systems[name]) == []
+    assert rule_sentences(node(name), systems[name]) == []
 
 
 CABLE = "check its cable, and the switch port at the other end"
@@ -89,13 +89,13 @@ FAULTS = [
 def test_one_fault_is_one_sentence(
     node: Node, systems: dict[str, System], name: str, old: str, new: str, weight: str, sentence: str
 ) -> None:
-    assert said(node(name, old, new), systems[name]) == [(weight, sentence)]
+    assert rule_sentences(node(name, old, new), systems[name]) == [(weight, sentence)]
 
 
 def test_no_device_file_at_all(node: Node, systems: dict[str, System]) -> None:
     bare = node("hdr")
     bare.verbs.clear()
-    assert said(bare, systems["hdr"]) == [
+    assert rule_sentences(bare, systems["hdr"]) == [
         (
             "problem",
             "n1: there is no /dev/infiniband/uverbs* in a job step; load ib_uverbs; in a container or with device "
@@ -124,29 +124,29 @@ HARMLESS = [
 
 @pytest.mark.parametrize(("name", "old", "new"), HARMLESS)
 def test_what_does_no_harm_is_not_said(node: Node, systems: dict[str, System], name: str, old: str, new: str) -> None:
-    assert said(node(name, old, new), systems[name]) == []
+    assert rule_sentences(node(name, old, new), systems[name]) == []
 
 
 def test_one_domain_of_memory_has_nothing_to_balance(node: Node, systems: dict[str, System]) -> None:
     alone = node("hdr", "numa_nodes 2", "numa_nodes 1")
     alone.facts["numa_balancing"] = "1"
-    assert said(alone, systems["hdr"]) == []
+    assert rule_sentences(alone, systems["hdr"]) == []
 
 
 def test_rails_in_one_subnet_that_answer_for_themselves_alone_are_well(node: Node, systems: dict[str, System]) -> None:
     alike = node("eth", "subnet eth2 0101010A", "subnet eth2 0001010A")
     alike.facts["arp_ignore"], alike.devices["eth1"]["arp_announce"] = "1", "2"
-    (only,) = said(alike, systems["eth"])
+    (only,) = rule_sentences(alike, systems["eth"])
     assert only[1].endswith("or set sysctl net.ipv4.conf.all.arp_announce=2"), "eth2 has it still to be set"
     alike.devices["eth2"]["arp_announce"] = "2"
-    assert said(alike, systems["eth"]) == []
+    assert rule_sentences(alike, systems["eth"]) == []
 
 
 def test_the_rate_of_a_port_that_is_down_means_nothing(node: Node, systems: dict[str, System]) -> None:
     down = node("hdr", "mlx5_1:1 state 4: ACTIVE", "mlx5_1:1 state 1: DOWN")
     down.devices["mlx5_1:1"]["rate"] = "10 Gb/sec (4X SDR)"
     down.devices["mlx5_1:1"]["phys_state"] = "2: Polling"
-    assert said(down, systems["hdr"]) == [
+    assert rule_sentences(down, systems["hdr"]) == [
         (
             "problem",
             "n1 mlx5_1 port 1: found Down (Polling), expected Active; it sees no partner: plug its cable in, or "
@@ -170,12 +170,12 @@ def test_a_rail_that_all_nodes_have_otherwise_is_the_files_mistake(node: Node, s
 def test_a_system_that_says_a_small_mtu_gets_it(node: Node, systems: dict[str, System]) -> None:
     fabric = systems["roce"].fabrics["roce"].model_copy(update={"mtu": 1024})
     stated = systems["roce"].model_copy(update={"fabrics": {"roce": fabric}})
-    assert said(node("roce", "mtu 9000", "mtu 1500"), stated) == []
+    assert rule_sentences(node("roce", "mtu 9000", "mtu 1500"), stated) == []
 
 
 def test_a_rail_of_which_nothing_was_said_is_not_taken_for_well(node: Node, systems: dict[str, System]) -> None:
     silent = node("eth")
     del silent.devices["eth2"]
-    assert said(silent, systems["eth"]) == [
+    assert rule_sentences(silent, systems["eth"]) == [
         ("remark", "n1 eth2: the answer does not mention it; name every rail when doctor.sh is called")
     ]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from railyard.cluster.fabric.judge import judge
-from railyard.cluster.fabric.model import ExpectedFabric, Readings, Report, expected_of
+from railyard.cluster.fabric.model import ExpectedFabric, Readings, Report, expected_fabric
 from railyard.parsers.fabric import iblinkinfo
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
@@ -37,7 +37,7 @@ class Link:
     speed: str = "EDR"
     state: str = "Active/  LinkUp"
 
-    def printed(self, end: End, other: End) -> str:
+    def iblinkinfo_line(self, end: End, other: End) -> str:
         how = f"{self.width} {GBIT[self.speed]:>13} Gbps {self.state}"
         guid = f"      {end.guid}" if end.kind == "CA" else "      "
         left = f"{guid} {end.lid:>6} {end.port:>4}[  ]"
@@ -67,12 +67,12 @@ def healthy() -> dict[str, Link]:
     return links
 
 
-def printed(links: dict[str, Link]) -> str:
+def iblinkinfo_text(links: dict[str, Link]) -> str:
     """Return what iblinkinfo prints for these links, from both ends, and for one port without a cable per switch."""
     of_node: dict[End, list[str]] = {}
     for link in links.values():
         for end, other in ((link.ca, link.switch), (link.switch, link.ca)):
-            of_node.setdefault(replace(end, port=0), []).append(link.printed(end, other))
+            of_node.setdefault(replace(end, port=0), []).append(link.iblinkinfo_line(end, other))
     lines = []
     for node, ports in of_node.items():
         lines.append(f"CA: {node.name}:" if node.kind == "CA" else f"Switch: {node.guid} {node.name}:")
@@ -91,11 +91,11 @@ def links() -> dict[str, Link]:
 @pytest.fixture
 def show() -> Callable[[dict[str, Link]], str]:
     """What iblinkinfo prints for links."""
-    return printed
+    return iblinkinfo_text
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> System:
+def synthetic_system(tmp_path: Path) -> System:
     """The system of the synthetic fabric."""
     (tmp_path / "systems").mkdir()
     path = tmp_path / "systems/made.yaml"
@@ -104,18 +104,18 @@ def made(tmp_path: Path) -> System:
 
 
 @pytest.fixture
-def expected(made: System) -> ExpectedFabric:
+def expected_edr(synthetic_system: System) -> ExpectedFabric:
     """What the file expects from the fabric edr."""
-    return expected_of(made, "edr")
+    return expected_fabric(synthetic_system, "edr")
 
 
 @pytest.fixture
-def judged(expected: ExpectedFabric) -> Callable[[dict[str, Link]], Report]:
+def judge_links(expected_edr: ExpectedFabric) -> Callable[[dict[str, Link]], Report]:
     """Judge links by what iblinkinfo prints about them."""
 
     def run(links: dict[str, Link]) -> Report:
-        ports = iblinkinfo.parse(printed(links)).fabric
-        return judge(expected, Readings(ports=ports, is_whole=True, counters=()))
+        ports = iblinkinfo.parse(iblinkinfo_text(links)).fabric
+        return judge(expected_edr, Readings(ports=ports, is_whole=True, counters=()))
 
     return run
 

@@ -21,7 +21,7 @@ RECORDINGS = Path(__file__).parents[2] / "parsers/fabric/recordings"
 
 @pytest.fixture
 def run(
-    made: System,
+    synthetic_system: System,
     tmp_path: Path,
     links: Links,
     show: Callable[[Links], str],

@@ -20,7 +20,7 @@ def sample(name: str) -> str:
 
 
 @pytest.fixture
-def expected() -> ExpectedFabric:
+def expected_ndr() -> ExpectedFabric:
     rails = (RailExpected("mlx5_0", 1, None, "mlx5"), RailExpected("mlx5_1", 1, None, "mlx5"))
     return ExpectedFabric("systems/s.yaml", "ndr", "ib", "ib-ndr", rails, ("n1",), 1, 4, "NDR", 400.0)
 
@@ -32,8 +32,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_alarms_of_a_module_are_problems_with_node_port_and_serial(folder: Path, expected: ExpectedFabric) -> None:
-    report = judge(expected, read_folder(folder))
+def test_alarms_of_a_module_are_problems_with_node_port_and_serial(folder: Path, expected_ndr: ExpectedFabric) -> None:
+    report = judge(expected_ndr, read_folder(folder))
     optics = [one for one in report.findings if one.what == "optics"]
     assert [(one.place, one.found, one.weight) for one in optics] == [
         ("n1 mlx5_0 port 1", "transmitted power of lane 3 5.1 dBm", "problem"),
@@ -44,12 +44,12 @@ def test_alarms_of_a_module_are_problems_with_node_port_and_serial(folder: Path,
     assert any(note.startswith(said) for note in report.notes)
 
 
-def test_a_warning_is_a_remark_and_what_is_not_stated_a_note(folder: Path, expected: ExpectedFabric) -> None:
+def test_a_warning_is_a_remark_and_what_is_not_stated_a_note(folder: Path, expected_ndr: ExpectedFabric) -> None:
     link = sample("mlxlink-module").partition("Module Info")[0]
     for device, module in (("mlx5_0", "ethtool-cmis"), ("mlx5_1", "ethtool-cmis")):
         (folder / f"n1/mlxlink-{device}.out").write_text(link, encoding="utf-8")
         (folder / f"n1/ethtool-{device}.out").write_text(sample(module), encoding="utf-8")
-    report = judge(expected, read_folder(folder))
+    report = judge(expected_ndr, read_folder(folder))
     assert [(one.what, one.weight) for one in report.findings] == [("optics", "remark"), ("optics", "remark")]
     assert sum("lanes 5 to 8: no bias and no light either way" in note for note in report.notes) == 2
 
@@ -107,12 +107,12 @@ def test_judge_passes_no_module_that_states_nothing(tmp_path: Path, capsys: pyte
     assert "not judged" in printed and "the module states no thresholds" in printed
 
 
-def test_a_module_of_an_interface_of_infiniband_is_judged_too(tmp_path: Path, expected: ExpectedFabric) -> None:
+def test_a_module_of_an_interface_of_infiniband_is_judged_too(tmp_path: Path, expected_ndr: ExpectedFabric) -> None:
     """ethtool reads ib0 as well, and does not print the link layer."""
     (tmp_path / "n1").mkdir()
     (tmp_path / "n1/ethtool-mlx5_0.out").write_text(sample("ethtool"), encoding="utf-8")
     (tmp_path / "n1/ethtool-mlx5_1.out").write_text("netlink error: Operation not supported\n", encoding="utf-8")
-    report = judge(expected, read_folder(tmp_path))
+    report = judge(expected_ndr, read_folder(tmp_path))
     optics = [one.found for one in report.findings if one.what == "optics"]
     assert optics[:1] == ["laser bias current of lane 4 0 mA"] and len(optics) == 3
     assert "ethtool failed in part (n1/ethtool-mlx5_1.out): netlink error: Operation not supported" in report.notes
@@ -127,13 +127,13 @@ def test_a_second_module_in_one_file_is_named_as_not_judged(tmp_path: Path) -> N
     )
 
 
-def test_the_modules_of_two_tools_for_one_port_are_both_judged(folder: Path, expected: ExpectedFabric) -> None:
-    alone = judge(expected, read_folder(folder)).findings
+def test_the_modules_of_two_tools_for_one_port_are_both_judged(folder: Path, expected_ndr: ExpectedFabric) -> None:
+    alone = judge(expected_ndr, read_folder(folder)).findings
     # the same module again, but as ethtool prints it: it has a fault of its own, and no voltage
     (folder / "n1/ethtool-mlx5_0.out").write_text(
         "\n".join(line for line in sample("ethtool").splitlines() if "voltage" not in line) + "\n", encoding="utf-8"
     )
-    both = judge(expected, read_folder(folder))
+    both = judge(expected_ndr, read_folder(folder))
     new = [one for one in both.findings if one not in alone]
     assert {one for one in alone if one.what == "optics"} < set(both.findings)
     assert [(one.place, one.found) for one in new] == [
@@ -145,16 +145,16 @@ def test_the_modules_of_two_tools_for_one_port_are_both_judged(folder: Path, exp
     assert any("serial X000456): not judged: voltage: it is not shown" in note for note in both.notes)
 
 
-def test_what_two_tools_say_alike_is_one_finding(folder: Path, expected: ExpectedFabric) -> None:
+def test_what_two_tools_say_alike_is_one_finding(folder: Path, expected_ndr: ExpectedFabric) -> None:
     readings = read_folder(folder)
     again = replace(readings, more_modules=readings.own)
-    assert judge(expected, again).findings == judge(expected, readings).findings
-    assert judge(expected, again).notes == judge(expected, readings).notes
+    assert judge(expected_ndr, again).findings == judge(expected_ndr, readings).findings
+    assert judge(expected_ndr, again).notes == judge(expected_ndr, readings).notes
 
 
-def test_a_module_of_a_port_that_is_no_rail_is_named_as_not_judged(folder: Path, expected: ExpectedFabric) -> None:
+def test_a_module_of_a_port_that_is_no_rail_is_named_as_not_judged(folder: Path, expected_ndr: ExpectedFabric) -> None:
     (folder / "n1/ethtool-eth7.out").write_text(sample("ethtool"), encoding="utf-8")
     said = (
         "n1 eth7 port 1: its module is not judged, since this is no rail: systems/s.yaml has mlx5_0 port 1 and mlx5_1"
     )
-    assert any(note.startswith(said) for note in judge(expected, read_folder(folder)).notes)
+    assert any(note.startswith(said) for note in judge(expected_ndr, read_folder(folder)).notes)

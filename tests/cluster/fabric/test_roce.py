@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from railyard.cluster.fabric.judge import judge, parse_pfc
-from railyard.cluster.fabric.model import Card, ExpectedFabric, Finding, Gid, Readings, expected_of
+from railyard.cluster.fabric.model import Card, ExpectedFabric, Finding, Gid, Readings, expected_fabric
 from railyard.parsers.fabric.port import PortState
 from railyard.site.systems.model import System
 
@@ -16,8 +16,8 @@ GIDS = (Gid(0, LOCAL, "v1"), Gid(1, LOCAL, "v2"), Gid(2, IPV4, "v1"), Gid(3, IPV
 
 
 @pytest.fixture
-def roce(made: System) -> ExpectedFabric:
-    return expected_of(made, "roce")
+def roce(synthetic_system: System) -> ExpectedFabric:
+    return expected_fabric(synthetic_system, "roce")
 
 
 def cards(**changes: Any) -> tuple[Card, ...]:
@@ -26,7 +26,7 @@ def cards(**changes: Any) -> tuple[Card, ...]:
     return (*alike[:3], replace(alike[3], **changes))
 
 
-def told(expected: ExpectedFabric, readings: Readings) -> list[str]:
+def finding_sentences(expected: ExpectedFabric, readings: Readings) -> list[str]:
     return [finding.sentence for finding in judge(expected, readings).findings]
 
 
@@ -36,7 +36,7 @@ def test_what_a_roce_fabric_is_to_be(roce: ExpectedFabric) -> None:
 
 
 def test_cards_that_are_alike_are_none(roce: ExpectedFabric) -> None:
-    assert told(roce, Readings(cards=cards())) == []
+    assert finding_sentences(roce, Readings(cards=cards())) == []
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_cards_that_are_alike_are_none(roce: ExpectedFabric) -> None:
     ],
 )
 def test_the_odd_card_is_named(roce: ExpectedFabric, changes: dict[str, Any], sentence: str) -> None:
-    assert told(roce, Readings(cards=cards(**changes))) == [sentence]
+    assert finding_sentences(roce, Readings(cards=cards(**changes))) == [sentence]
 
 
 def test_without_a_majority_nobody_is_odd(roce: ExpectedFabric) -> None:
@@ -99,7 +99,7 @@ def test_a_gid_index_of_the_file_is_held(roce: ExpectedFabric, index: int, found
 def test_flow_control_and_notification_are_held_where_the_file_names_them(roce: ExpectedFabric) -> None:
     meant = replace(roce, pfc=(3,), ecn=(3,))
     readings = Readings(cards=tuple(replace(card, pfc=(3,), ecn=(3,)) for card in cards()[:3]) + cards(pfc=())[3:])
-    assert told(meant, readings) == [
+    assert finding_sentences(meant, readings) == [
         "vn4 mlx5_0: found PFC on no priority, expected PFC on priority 3; mlnx_qos -i INTERFACE "
         "--pfc, as on the switch"
     ]
@@ -107,8 +107,8 @@ def test_flow_control_and_notification_are_held_where_the_file_names_them(roce: 
 
 def test_notification_of_another_priority_is_named(roce: ExpectedFabric) -> None:
     readings = Readings(cards=tuple(replace(card, ecn=(3,)) for card in cards()[:3]) + cards(ecn=(0, 3))[3:])
-    assert told(roce, readings) == []
-    assert told(replace(roce, ecn=(3,)), readings) == [
+    assert finding_sentences(roce, readings) == []
+    assert finding_sentences(replace(roce, ecn=(3,)), readings) == [
         "vn4 mlx5_0: found ECN on priorities 0, 3, expected ECN on priority 3; ecn/roce_*/enable/N of the interface in "
         "/sys, as on the switch"
     ]
@@ -125,11 +125,11 @@ def test_an_mtu_of_1024_is_named_with_its_interface(roce: ExpectedFabric) -> Non
         node="vn1", device="mlx5_0", port=1, kind="CA", state="Active", rate=100.0, mtu_bytes=1024, netdev="ens1f0"
     )
     own = (port, port._replace(device="mlx5_1", mtu_bytes=4096))
-    assert told(roce, Readings(own=own)) == [
+    assert finding_sentences(roce, Readings(own=own)) == [
         "vn1 mlx5_0 port 1: found MTU 1024, expected MTU 4096; raise the interface's MTU: ip link set ens1f0 mtu 9000 "
         "(4200 or more gives a path MTU of 4096)"
     ]
-    assert told(replace(roce, kind="ib", mtu=2048), Readings(own=own)) == [
+    assert finding_sentences(replace(roce, kind="ib", mtu=2048), Readings(own=own)) == [
         "vn1 mlx5_0 port 1: found MTU 1024, expected MTU 2048; look at the subnet manager's MTU of this port and of "
         "its switch (max_mtu of ibv_devinfo)",
         "vn1 mlx5_1 port 1: found MTU 4096, expected MTU 2048; correct mtu of fabrics.roce in systems/made.yaml",
@@ -153,7 +153,7 @@ def test_the_rate_of_a_software_device_is_not_judged(roce: ExpectedFabric) -> No
 def test_a_link_of_a_quarter_of_the_rate_is_named(roce: ExpectedFabric) -> None:
     port = PortState(node="vn1", device="mlx5_0", port=1, kind="CA", state="Active", rate=25.0, width="1X", speed="EDR")
     other = port._replace(device="mlx5_1", rate=100.0, width="2X", speed="HDR")
-    assert told(roce, Readings(own=(port, other))) == [
+    assert finding_sentences(roce, Readings(own=(port, other))) == [
         "vn1 mlx5_0 port 1: found 1X EDR (25 Gbit/s), expected 100 Gbit/s; lanes or speed are lost: reseat or replace "
         "its cable"
     ]

@@ -55,29 +55,29 @@ def folder(tmp_path: Path, links: Links, show: Callable[[Links], str]) -> Path:
     return place
 
 
-def test_a_healthy_folder_gives_nothing(folder: Path, expected: ExpectedFabric) -> None:
+def test_a_healthy_folder_gives_nothing(folder: Path, expected_edr: ExpectedFabric) -> None:
     readings = read_folder(folder)
-    report = judge(expected, readings)
+    report = judge(expected_edr, readings)
     assert (report.findings, report.notes, report.seen, report.hops) == ((), (), 8, {1: 4, 3: 8})
     assert (readings.is_whole, readings.counters, readings.later) == (True, (), None)
     assert readings.managers == {"": Manager(10, "0xb8599f030000100a", "MASTER")}
 
 
-def test_a_second_reading_of_counters_is_by_name(folder: Path, expected: ExpectedFabric) -> None:
+def test_a_second_reading_of_counters_is_by_name(folder: Path, expected_edr: ExpectedFabric) -> None:
     grown = f'Errors for "vn3 mlx5_1"\n   GUID 0xb8599f030000100f port 1: [SymbolErrorCounter == 7]\n{CLEAN}'
     (folder / "ibqueryerrors-later.out").write_text(grown, encoding="utf-8")
-    assert [finding.found for finding in judge(expected, read_folder(folder)).findings] == [
+    assert [finding.found for finding in judge(expected_edr, read_folder(folder)).findings] == [
         "SymbolErrorCounter +7 in the time between two readings"
     ]
 
 
 def test_without_umad_rights_a_nodes_own_ports_are_judged_and_the_rest_is_counted(
-    folder: Path, expected: ExpectedFabric
+    folder: Path, expected_edr: ExpectedFabric
 ) -> None:
     for name in ("iblinkinfo", "ibqueryerrors"):
         (folder / f"{name}.out").write_text(NO_RIGHT.replace("iblinkinfo", name), encoding="utf-8")
     (folder / "sminfo.out").write_text("sminfo: iberror: failed: Permission denied\n", encoding="utf-8")
-    report = judge(expected, read_folder(folder))
+    report = judge(expected_edr, read_folder(folder))
     assert (report.findings, report.seen, report.unseen) == ((), 2, 6)
     assert report.notes[0] == (
         "iblinkinfo failed in part: ibpanic: [17] main: Failed to open '(null)' port '0'; reading the subnet needs "
@@ -102,10 +102,10 @@ def test_answers_of_nodes_are_read_a_file_a_node_and_one_that_is_cut_is_said(tmp
     )
 
 
-def test_a_file_of_a_strange_name_is_said(folder: Path, expected: ExpectedFabric) -> None:
+def test_a_file_of_a_strange_name_is_said(folder: Path, expected_edr: ExpectedFabric) -> None:
     (folder / "README").write_text("outputs of Monday\n", encoding="utf-8")
     (folder / "vn1/dmesg.txt").write_text("nothing\n", encoding="utf-8")
-    assert judge(expected, read_folder(folder)).notes == (
+    assert judge(expected_edr, read_folder(folder)).notes == (
         "not read, since no known tool has this name: vn1/dmesg.txt",
         "not read, since no known tool has this name: README",
     )
@@ -168,12 +168,12 @@ def test_a_nodes_own_line_gives_what_it_was_made_from() -> None:
 
 
 def test_long_texts_of_several_nodes_are_told_apart_though_their_lines_alternate() -> None:
-    def printed(node: str) -> tuple[Card, list[str]]:
+    def printed_lines(node: str) -> tuple[Card, list[str]]:
         gids = tuple(Gid(index, f"fe80::{index:04x}", "v1") for index in range(60))
         card = Card(node, "mlx5_0", "mlx5_core", gids=gids)
         return card, lines_of(node, (), (card,)).split("\n")
 
-    (one, first), (other, second) = printed("vn1"), printed("vn2")
+    (one, first), (other, second) = printed_lines("vn1"), printed_lines("vn2")
     assert len(first) == len(second) > 2 and all(len(line) < 1024 for line in (*first, *second))
     mixed = [line for both in zip(first, second, strict=True) for line in both]
     assert read_lines("\n".join(mixed), "job.out") == ((), (one, other))
@@ -189,20 +189,20 @@ def test_views_of_one_port_fill_each_other() -> None:
 
 
 def test_rails_on_subnets_of_their_own_have_the_same_lids(
-    folder: Path, links: Links, show: Callable[[Links], str], expected: ExpectedFabric
+    folder: Path, links: Links, show: Callable[[Links], str], expected_edr: ExpectedFabric
 ) -> None:
     first = show({name: link for name, link in links.items() if "mlx5_1" not in name})
     second = first.replace("mlx5_0", "mlx5_1").replace("0xb8599f03", "0xb8599f04").replace("0xec0d9a03", "0xec0d9a04")
     (folder / "iblinkinfo.out").unlink()
     (folder / "iblinkinfo-mlx5_0.out").write_text(first, encoding="utf-8")
     (folder / "iblinkinfo-mlx5_1.out").write_text(second, encoding="utf-8")
-    report = judge(expected, read_folder(folder))
+    report = judge(expected_edr, read_folder(folder))
     assert (report.findings, report.seen, report.hops) == ((), 8, {1: 4, 3: 8})
 
 
-def test_one_subnet_that_is_seen_from_two_rails_is_one(folder: Path, expected: ExpectedFabric) -> None:
+def test_one_subnet_that_is_seen_from_two_rails_is_one(folder: Path, expected_edr: ExpectedFabric) -> None:
     (folder / "iblinkinfo-mlx5_1.out").write_bytes((folder / "iblinkinfo.out").read_bytes())
-    report = judge(expected, read_folder(folder))
+    report = judge(expected_edr, read_folder(folder))
     assert (report.findings, report.seen, report.hops) == ((), 8, {1: 4, 3: 8})
 
 
@@ -215,32 +215,32 @@ def test_one_subnet_that_is_seen_from_two_rails_is_one(folder: Path, expected: E
     ],
 )
 def test_a_rail_that_its_node_shows_as_wrong_is_a_problem_though_the_subnet_shows_it_as_right(
-    folder: Path, expected: ExpectedFabric, old: str, new: str, found: str
+    folder: Path, expected_edr: ExpectedFabric, old: str, new: str, found: str
 ) -> None:
     output = folder / "vn1/ibstat.out"
     output.write_text(output.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
-    (one,) = judge(expected, read_folder(folder)).findings
+    (one,) = judge(expected_edr, read_folder(folder)).findings
     assert (one.place, one.found, one.weight) == ("vn1 mlx5_0 port 1", found, "problem")
     assert one.fix.startswith("the subnet shows 4X EDR (100 Gbit/s), Active: read both again; if it stays, ")
 
 
 def test_sdr_alone_is_a_remark_since_kernels_print_it_for_a_speed_that_they_do_not_know(
-    folder: Path, expected: ExpectedFabric
+    folder: Path, expected_edr: ExpectedFabric
 ) -> None:
     output = folder / "vn1/ibstat.out"
     output.write_text(output.read_text(encoding="utf-8").replace("Rate: 100", "Rate: 10", 1), encoding="utf-8")
-    assert [finding.weight for finding in judge(expected, read_folder(folder)).findings] == ["remark"]
+    assert [finding.weight for finding in judge(expected_edr, read_folder(folder)).findings] == ["remark"]
 
 
 def test_an_output_about_one_device_does_not_say_that_the_other_is_absent(
-    folder: Path, expected: ExpectedFabric
+    folder: Path, expected_edr: ExpectedFabric
 ) -> None:
     (folder / "vn1/ibstat.out").unlink()
     (folder / "vn1/ibstat-mlx5_0.out").write_text(IBSTAT, encoding="utf-8")
-    assert judge(expected, read_folder(folder)).findings == ()
+    assert judge(expected_edr, read_folder(folder)).findings == ()
 
 
-def test_error_counters_without_a_summary_may_be_cut(folder: Path, expected: ExpectedFabric) -> None:
+def test_error_counters_without_a_summary_may_be_cut(folder: Path, expected_edr: ExpectedFabric) -> None:
     begun = 'Errors for "vn3 mlx5_1"\n   GUID 0xb8599f030000100f port 1: [PortXmitWait == 7]\n'
     cut = "ibqueryerrors.out has no summary at its end, as if it were cut: it may lack ports with errors"
     for text, is_cut in ((begun, True), (begun + "Errors for", True), (begun + CLEAN, False)):
@@ -248,12 +248,12 @@ def test_error_counters_without_a_summary_may_be_cut(folder: Path, expected: Exp
         assert (cut in read_folder(folder).notes) == is_cut
 
 
-def test_perfquery_of_a_node_or_of_the_subnet_is_judged(folder: Path, expected: ExpectedFabric) -> None:
+def test_perfquery_of_a_node_or_of_the_subnet_is_judged(folder: Path, expected_edr: ExpectedFabric) -> None:
     counters = "# Port counters: Lid {} port 1 (CapMask: 0x5200)\nSymbolErrorCounter:..............{}\n"
     (folder / "vn1/perfquery-mlx5_0.out").write_text(counters.format(10, 3), encoding="utf-8")
-    assert judge(expected, read_folder(folder)).findings == ()
+    assert judge(expected_edr, read_folder(folder)).findings == ()
     (folder / "vn1/perfquery-mlx5_0.out").write_text(counters.format(10, 4711), encoding="utf-8")
-    (found,) = judge(expected, read_folder(folder)).findings
+    (found,) = judge(expected_edr, read_folder(folder)).findings
     assert (found.node, found.device, found.found) == (
         "vn1",
         "mlx5_0",
@@ -261,14 +261,14 @@ def test_perfquery_of_a_node_or_of_the_subnet_is_judged(folder: Path, expected: 
     )
     (folder / "vn1/perfquery-mlx5_0.out").unlink()
     (folder / "perfquery.out").write_text(counters.format(10, 4711), encoding="utf-8")
-    (found,) = judge(expected, read_folder(folder)).findings
+    (found,) = judge(expected_edr, read_folder(folder)).findings
     assert (found.node, found.device) == ("vn1", "mlx5_0")
     (folder / "perfquery.out").write_text(counters.format(999, 4711), encoding="utf-8")
-    (found,) = judge(expected, read_folder(folder)).findings
+    (found,) = judge(expected_edr, read_folder(folder)).findings
     assert found.node == "LID 999"
 
 
-def test_bad_signal_integrity_is_a_problem_of_its_port(folder: Path, expected: ExpectedFabric) -> None:
+def test_bad_signal_integrity_is_a_problem_of_its_port(folder: Path, expected_edr: ExpectedFabric) -> None:
     mlxlink = (
         "Operational Info\n----------------\nState                           : Active\n"
         "Physical state                  : LinkUp\nSpeed                           : IB-EDR\n"
@@ -277,8 +277,8 @@ def test_bad_signal_integrity_is_a_problem_of_its_port(folder: Path, expected: E
         "Recommendation                  : {}\n"
     )
     (folder / "vn1/mlxlink-mlx5_0.out").write_text(mlxlink.format(0, "No issue was observed"), encoding="utf-8")
-    assert judge(expected, read_folder(folder)).findings == ()
+    assert judge(expected_edr, read_folder(folder)).findings == ()
     (folder / "vn1/mlxlink-mlx5_0.out").write_text(mlxlink.format(15, "Bad signal integrity"), encoding="utf-8")
-    (found,) = judge(expected, read_folder(folder)).findings
+    (found,) = judge(expected_edr, read_folder(folder)).findings
     assert (found.weight, found.node, found.device) == ("problem", "vn1", "mlx5_0")
     assert found.found == "mlxlink: Bad signal integrity (status opcode 15)"

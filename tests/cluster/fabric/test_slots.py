@@ -19,12 +19,12 @@ def card(**changes: Any) -> Card:
     return Card("vn1", "mlx5_0", slot=replace(GOOD, **changes))
 
 
-def told(expected: ExpectedFabric, *cards: Card) -> list[str]:
+def slot_sentences(expected: ExpectedFabric, *cards: Card) -> list[str]:
     return [finding.sentence for finding in slot_findings(expected, Readings(cards=cards))]
 
 
-def test_a_slot_as_the_file_has_it_is_none(expected: ExpectedFabric) -> None:
-    assert told(expected, card()) == []
+def test_a_slot_as_the_file_has_it_is_none(expected_edr: ExpectedFabric) -> None:
+    assert slot_sentences(expected_edr, card()) == []
 
 
 @pytest.mark.parametrize(
@@ -63,12 +63,12 @@ def test_a_slot_as_the_file_has_it_is_none(expected: ExpectedFabric) -> None:
     ],
 )
 def test_a_slot_that_is_not_as_the_file_has_it(
-    expected: ExpectedFabric, changes: dict[str, Any], sentence: str
+    expected_edr: ExpectedFabric, changes: dict[str, Any], sentence: str
 ) -> None:
-    assert told(expected, card(**changes)) == [sentence]
+    assert slot_sentences(expected_edr, card(**changes)) == [sentence]
 
 
-def test_only_what_is_worse_is_a_problem(expected: ExpectedFabric) -> None:
+def test_only_what_is_worse_is_a_problem(expected_edr: ExpectedFabric) -> None:
     cards = {
         "narrow": card(width=8),
         "unread": card(speed=None),
@@ -77,7 +77,7 @@ def test_only_what_is_worse_is_a_problem(expected: ExpectedFabric) -> None:
         "large": card(max_payload=512),
     }
     weights = {
-        name: [finding.weight for finding in slot_findings(expected, Readings(cards=(each,)))]
+        name: [finding.weight for finding in slot_findings(expected_edr, Readings(cards=(each,)))]
         for name, each in cards.items()
     }
     assert weights == {
@@ -85,17 +85,17 @@ def test_only_what_is_worse_is_a_problem(expected: ExpectedFabric) -> None:
     }  # fmt: skip
 
 
-def test_settings_are_held_where_the_file_names_them_and_the_node_shows_them(expected: ExpectedFabric) -> None:
+def test_settings_are_held_where_the_file_names_them_and_the_node_shows_them(expected_edr: ExpectedFabric) -> None:
     set_so = card(max_read_request=512, relaxed_ordering=False, acs=True, iommu="translated")
-    assert told(expected, set_so) == []
-    meant = replace(expected, max_read_request=4096, relaxed_ordering=True, acs=False, iommu="passthrough")
-    assert [sentence.partition(";")[0] for sentence in told(meant, set_so)] == [
+    assert slot_sentences(expected_edr, set_so) == []
+    meant = replace(expected_edr, max_read_request=4096, relaxed_ordering=True, acs=False, iommu="passthrough")
+    assert [sentence.partition(";")[0] for sentence in slot_sentences(meant, set_so)] == [
         "vn1 mlx5_0: found max_read_request 512, expected max_read_request 4096",
         "vn1 mlx5_0: found relaxed_ordering off, expected relaxed_ordering on",
         "vn1 mlx5_0: found acs on, expected acs off",
         "vn1 mlx5_0: found iommu translated, expected iommu passthrough",
     ]
-    assert told(meant, card()) == []
+    assert slot_sentences(meant, card()) == []
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,9 @@ def test_a_node_reads_its_own_port_and_card(tmp_path: Path) -> None:
     assert [(gid.index, gid.kind) for gid in found.gids] == [(0, "v1")]
 
 
-def test_what_an_ordinary_user_cannot_read_is_named_and_not_judged(tmp_path: Path, expected: ExpectedFabric) -> None:
+def test_what_an_ordinary_user_cannot_read_is_named_and_not_judged(
+    tmp_path: Path, expected_edr: ExpectedFabric
+) -> None:
     sys = tree(tmp_path, device__current_link_speed="", class__infiniband__mlx5_0__fw_ver="", port__rate="Unknown")
     pci = (sys / "class/infiniband/mlx5_0/device").resolve()
     (pci / "config").write_bytes(config(0, 64))
@@ -225,12 +227,12 @@ def test_what_an_ordinary_user_cannot_read_is_named_and_not_judged(tmp_path: Pat
     )  # fmt: skip
     (port,) = ports_of(sys, "vn1")
     assert (port.rate, port.width, port.speed) == (None, None, None)
-    report = judge(expected, Readings(cards=(found,)))
+    report = judge(expected_edr, Readings(cards=(found,)))
     assert [finding.what for finding in report.findings] == ["slot-unread"]
     assert report.notes == (f"not readable, so not judged: vn1 mlx5_0: {', '.join(found.unread)}",)
 
 
-def test_files_that_give_an_error_or_strange_bytes_are_not_known(tmp_path: Path, expected: ExpectedFabric) -> None:
+def test_files_that_give_an_error_or_strange_bytes_are_not_known(tmp_path: Path, expected_edr: ExpectedFabric) -> None:
     sys = tree(tmp_path, device__current_link_speed="Unknown speed", port__state="9: \x1b[31mODD")
     device = sys / "class/infiniband/mlx5_0"
     for name in ("fw_ver", "ports/1/rate"):
@@ -241,7 +243,7 @@ def test_files_that_give_an_error_or_strange_bytes_are_not_known(tmp_path: Path,
     assert (port.rate, port.width, port.speed, "\x1b" in str(port.state)) == (None, None, None, False)
     (found,) = cards_of(sys, "vn1")
     assert (found.firmware, found.unread, str(found.psid).isprintable()) == (None, ("fw_ver",), True)
-    report = judge(expected, Readings(own=(port,), cards=(found,)))
+    report = judge(expected_edr, Readings(own=(port,), cards=(found,)))
     assert [(finding.what, finding.place, finding.found) for finding in report.findings] == [
         ("absent", "vn1 mlx5_1 port 1", "no such device or port on the node"),
         ("state", "vn1 mlx5_0 port 1", "ODD (LinkUp)"),
@@ -283,15 +285,15 @@ def test_a_device_that_is_no_pci_device_has_no_slot(tmp_path: Path) -> None:
     ],
 )
 def test_a_driver_that_is_not_the_files(
-    tmp_path: Path, expected: ExpectedFabric, driver: str, weight: str, sentence: str
+    tmp_path: Path, expected_edr: ExpectedFabric, driver: str, weight: str, sentence: str
 ) -> None:
     cards = cards_of(tree(tmp_path, driver=driver), "vn1")
-    (finding,) = driver_findings(expected, Readings(cards=cards))
+    (finding,) = driver_findings(expected_edr, Readings(cards=cards))
     assert (finding.weight, finding.sentence) == (weight, sentence)
 
 
-def test_one_of_two_cards_in_a_narrow_slot_is_named_alone(tmp_path: Path, expected: ExpectedFabric) -> None:
+def test_one_of_two_cards_in_a_narrow_slot_is_named_alone(tmp_path: Path, expected_edr: ExpectedFabric) -> None:
     tree(tmp_path)
     sys = tree(tmp_path, "mlx5_1", "0000:5e:00.0", device__current_link_width="8")
-    report = judge(expected, Readings(own=ports_of(sys, "vn1"), cards=cards_of(sys, "vn1")))
+    report = judge(expected_edr, Readings(own=ports_of(sys, "vn1"), cards=cards_of(sys, "vn1")))
     assert [(finding.what, finding.place) for finding in report.findings] == [("slot", "vn1 mlx5_1")]

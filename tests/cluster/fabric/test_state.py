@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import InputError
-from railyard.cluster.fabric.model import expected_of
+from railyard.cluster.fabric.model import expected_fabric
 from railyard.site.matrix import partition_features
 from railyard.site.systems.load import load_system
 
@@ -37,7 +37,7 @@ def test_what_a_file_may_say(tmp_path: Path) -> None:
         "{width: 4, speed: EDR, mtu: 4096, firmware: 16.35.2000, subnet_manager: false, hops: 3, others: ['login.*'], "
         "errors: {SymbolErrorCounter: 0}, relaxed_ordering: true, iommu: passthrough}"
     )
-    expected = expected_of(load_system(write(tmp_path, state)), "hsn")
+    expected = expected_fabric(load_system(write(tmp_path, state)), "hsn")
     assert (expected.width, expected.speed, expected.mtu, expected.firmware) == (4, "EDR", 4096, "16.35.2000")
     assert (expected.subnet_manager, expected.hops, expected.others) == (False, 3, ("login.*",))
     assert (dict(expected.errors), expected.relaxed_ordering, expected.iommu) == (
@@ -59,7 +59,7 @@ def test_what_a_file_may_say(tmp_path: Path) -> None:
     ],
 )
 def test_without_a_state_the_link_says_all(tmp_path: Path, link: str, words: tuple[int, str, float]) -> None:
-    expected = expected_of(load_system(write(tmp_path, "{}", link=link)), "hsn")
+    expected = expected_fabric(load_system(write(tmp_path, "{}", link=link)), "hsn")
     assert (expected.width, expected.speed, expected.rate) == words
     assert (expected.subnet_manager, expected.mtu) == (True, 4096)
 
@@ -118,11 +118,11 @@ def test_a_state_that_contradicts_its_fabric_is_refused(
 
 def test_the_gid_that_runs_use_is_the_one_that_is_looked_for(tmp_path: Path) -> None:
     path = write(tmp_path, "{roce_mode: v2}", "roce", "roce-100")
-    assert expected_of(load_system(path), "hsn").gid_index is None
+    assert expected_fabric(load_system(path), "hsn").gid_index is None
     path.write_text(
         path.read_text(encoding="utf-8").replace("    rails:", "    gid_index: 3\n    rails:"), encoding="utf-8"
     )
-    assert expected_of(load_system(path), "hsn").gid_index == 3
+    assert expected_fabric(load_system(path), "hsn").gid_index == 3
 
 
 def test_only_a_fabric_with_rdma_ports_to_look_at_has_the_feature(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from railyard.cluster.fabric.judge import judge, subnets
-from railyard.cluster.fabric.model import Report, expected_of
+from railyard.cluster.fabric.model import Report, expected_fabric
 from railyard.cluster.fabric.saved_outputs import read_folder
 from railyard.parsers.fabric import iblinkinfo
 from railyard.site.systems.load import load_system
@@ -56,11 +56,11 @@ def folder(tmp_path: Path, links: Links, show: Callable[[Links], str]) -> Path:
 
 
 @pytest.fixture
-def judged(tmp_path: Path, folder: Path) -> Callable[[str], Report]:
+def judge_fabric(tmp_path: Path, folder: Path) -> Callable[[str], Report]:
     """Judge one of the two fabrics by the folder."""
     (tmp_path / "made.yaml").write_text(SYSTEM, encoding="utf-8")
     system = load_system(tmp_path / "made.yaml")
-    return lambda name: judge(expected_of(system, name), read_folder(folder))
+    return lambda name: judge(expected_fabric(system, name), read_folder(folder))
 
 
 def sentences(report: Report) -> list[str]:
@@ -78,23 +78,23 @@ def test_a_rail_that_two_fabrics_have_is_no_neighbours(tmp_path: Path) -> None:
     eth = SYSTEM.replace("kind: ib\n    link: ib-fdr", "kind: roce\n    link: roce-100")
     for text, rails in ((SYSTEM, {("mlx4_0", 2)}), (both, set()), (eth, set())):
         (tmp_path / "made.yaml").write_text(text, encoding="utf-8")
-        assert expected_of(load_system(tmp_path / "made.yaml"), "edr").neighbours == rails
+        assert expected_fabric(load_system(tmp_path / "made.yaml"), "edr").neighbours == rails
 
 
-def test_each_fabric_is_judged_by_its_own_subnet(judged: Callable[[str], Report]) -> None:
+def test_each_fabric_is_judged_by_its_own_subnet(judge_fabric: Callable[[str], Report]) -> None:
     for name in ("edr", "fdr"):
-        report = judged(name)
+        report = judge_fabric(name)
         assert (sentences(report), report.seen, report.nodes, report.hops) == ([], 4, 4, {1: 2, 3: 4})
 
 
-def test_a_fault_is_its_own_fabrics_alone(folder: Path, judged: Callable[[str], Report]) -> None:
+def test_a_fault_is_its_own_fabrics_alone(folder: Path, judge_fabric: Callable[[str], Report]) -> None:
     (folder / "sminfo-mlx4_0_2.out").write_text("sminfo: iberror: failed: query\n", encoding="utf-8")
     errors = 'Errors for "vn2 mlx4_0"\n   GUID 0xb8599f040000100c port 2: [SymbolErrorCounter == 77]\n'
     (folder / "ibqueryerrors-mlx4_0_2.out").write_text(
         f"{errors}\n## Summary: 7 nodes checked, 1 bad nodes found\n", encoding="utf-8"
     )
-    assert judged("edr").findings == ()
-    assert [sentence.partition(";")[0] for sentence in sentences(judged("fdr"))] == [
+    assert judge_fabric("edr").findings == ()
+    assert [sentence.partition(";")[0] for sentence in sentences(judge_fabric("fdr"))] == [
         "the fabric: found no subnet manager that answers, asked from mlx4_0_2, expected a subnet manager in charge "
         "(MASTER)",
         "vn2 mlx4_0 port 2: found SymbolErrorCounter 77 since they were cleared, expected at most 10",
@@ -102,17 +102,17 @@ def test_a_fault_is_its_own_fabrics_alone(folder: Path, judged: Callable[[str], 
 
 
 def test_a_node_that_is_on_one_of_both_is_missing_on_the_other_alone(
-    folder: Path, judged: Callable[[str], Report]
+    folder: Path, judge_fabric: Callable[[str], Report]
 ) -> None:
     change(folder / "iblinkinfo-mlx4_0_2.out", "vn4 mlx4_0", "vn9 mlx4_0")
-    assert judged("edr").findings == ()
-    assert [(finding.what, finding.node) for finding in judged("fdr").findings] == [
+    assert judge_fabric("edr").findings == ()
+    assert [(finding.what, finding.node) for finding in judge_fabric("fdr").findings] == [
         ("missing", "vn4"), ("unknown", "vn9"),
     ]  # fmt: skip
 
 
 def test_rails_of_two_fabrics_on_one_subnet_are_told_apart(
-    folder: Path, links: Links, show: Callable[[Links], str], judged: Callable[[str], Report]
+    folder: Path, links: Links, show: Callable[[Links], str], judge_fabric: Callable[[str], Report]
 ) -> None:
     for file in folder.iterdir():
         file.unlink()
@@ -121,8 +121,8 @@ def test_rails_of_two_fabrics_on_one_subnet_are_told_apart(
             adapter = replace(link.ca, name=name.replace("mlx5_1", "mlx4_0"), port=2)
             links[name] = replace(link, ca=adapter, speed="QDR" if "vn3" in name else "FDR")
     (folder / "iblinkinfo.out").write_text(show(links), encoding="utf-8")
-    assert (judged("edr").findings, judged("edr").seen) == ((), 4)
-    assert [finding.place for finding in judged("fdr").findings] == ["vn3 mlx4_0 port 2"]
+    assert (judge_fabric("edr").findings, judge_fabric("edr").seen) == ((), 4)
+    assert [finding.place for finding in judge_fabric("fdr").findings] == ["vn3 mlx4_0 port 2"]
 
 
 def test_a_subnet_is_what_cables_join(links: Links, show: Callable[[Links], str]) -> None:

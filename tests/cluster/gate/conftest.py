@@ -33,7 +33,7 @@ stacks:
 
 
 @dataclass
-class Printed:
+class GateOutput:
     """The output and exit code of one gate."""
 
     code: int
@@ -50,11 +50,11 @@ class Site:
     programs: Path
     capsys: pytest.CaptureFixture[str]
 
-    def gate(self, *words: str, system: str = "hdr") -> Printed:
+    def gate(self, *words: str, system: str = "hdr") -> GateOutput:
         """Run a gate on the node; without its own state folder it keeps its state in the site."""
         code = main(["gate", "--system", system, *words])
         captured = self.capsys.readouterr()
-        return Printed(code, captured.out, captured.err)
+        return GateOutput(code, captured.out, captured.err)
 
     def says(self, section: Mapping[str, Any]) -> None:
         """Give the system's file a section ``gate``."""
@@ -81,7 +81,7 @@ class Site:
         path.chmod(0o755)
         return path
 
-    def kept(self) -> Any:
+    def kept_state(self) -> Any:
         """Return the state that the node's gates keep."""
         return json.loads((self.home / ".railyard/gate/n1.json").read_text(encoding="utf-8"))
 
@@ -94,7 +94,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         folder.mkdir(parents=True)
     (home / "systems/hdr.yaml").write_text(HDR_BY_NAME, encoding="utf-8")
     (home / "systems/eth.yaml").write_text(ETH, encoding="utf-8")
-    tree = Tree.at(tmp_path / "node", "n1")
+    tree = Tree.empty_node(tmp_path / "node", "n1")
     write(tree.root / "proc/sys/kernel/random", {"boot_id": "7d1f"})
     write(tree.root / "proc", {"loadavg": "0.10 0.20 0.30 1/500 4711"})
     for number in range(64):

@@ -17,7 +17,7 @@ from railyard.cluster.gate import ending
 from railyard.results.flaps import LONGEST_FILE, from_json, report_of
 from tests.cluster.gate.conftest import Site
 from tests.made.systems import HDR_BY_NAME
-from tests.waiting import PATIENCE_S, wait_for
+from tests.patience import PATIENCE_S, wait_for
 
 ROOT = Path(__file__).parents[3]
 NOT_SENT = "loopback, memory, pair (no --traffic)"
@@ -112,7 +112,7 @@ def test_what_a_node_does_not_show_is_said(site: Site) -> None:
 
 
 @pytest.mark.fault("rail", "an Ethernet card in half of its lanes", "found PCIe Gen3 x4")
-def test_the_slot_of_an_ethernet_card_is_judged_too(site: Site, said: str) -> None:
+def test_the_slot_of_an_ethernet_card_is_judged_too(site: Site, promise: str) -> None:
     file = site.home / "systems/eth.yaml"
     file.write_text(file.read_text(encoding="utf-8").replace("link: eth-10\n", "link: eth-10\n    slot: pcie3-x8\n"))
     unread = site.gate(system="eth")
@@ -124,7 +124,7 @@ def test_the_slot_of_an_ethernet_card_is_judged_too(site: Site, said: str) -> No
     site.slot("eth-card", current_link_width="4")
     narrow = site.gate(system="eth")
     assert narrow.code == 1
-    assert said in narrow.out
+    assert promise in narrow.out
     assert narrow.out.startswith("n1: unfit: eth1: found PCIe Gen3 x4 (eth-card), ")
 
 
@@ -251,14 +251,14 @@ def test_the_program_is_told_all_of_it_in_one_line_of_json(site: Site) -> None:
     assert parts["pair"]["gaps"] == [{"what": "pair", "why": "no --traffic"}]
 
 
-def hung(site: Site) -> Path:
+def hang_doctor(site: Site) -> Path:
     """Make doctor.sh hang in the program that it asks for addresses; return the file with that program's pid."""
     number = site.tree.root / "getent.pid"
     site.program("getent", f"#!/bin/sh\necho $$ >'{number}.new'\nmv '{number}.new' '{number}'\nexec sleep 6000\n")
     return number
 
 
-def ended(number: Path) -> None:
+def wait_for_end(number: Path) -> None:
     """Wait until the process has ended; a zombie counts as ended."""
     pid = int(number.read_text())
     wait_for(lambda: stat_of(pid)[:1] in ([], ["Z"]), f"the end of process {pid}")
@@ -296,13 +296,13 @@ def once_hung(number: Path, name: str) -> threading.Thread:
 
 
 def test_a_gate_whose_time_is_over_is_undecided_and_ends_what_it_started(site: Site) -> None:
-    log, number = drains(site), hung(site)
+    log, number = drains(site), hang_doctor(site)
     # The signal of the gate's own timer; on a busy machine it could come before the program has begun.
     waiting = once_hung(number, "SIGALRM")
     found = site.gate()
     waiting.join()
     assert (found.code, found.out, found.err) == (3, "n1: undecided: its time of 50 s is over\n", "")
-    ended(number)
+    wait_for_end(number)
     assert not log.exists()
 
 
@@ -313,19 +313,19 @@ def test_the_timer_of_a_gate_ends_it() -> None:
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
 def test_a_gate_that_is_cancelled_ends_in_order_and_drains_nobody(site: Site, name: str) -> None:
-    log, number = drains(site), hung(site)
+    log, number = drains(site), hang_doctor(site)
     site.port("mlx5_0", state="1: DOWN")
     waiting = once_hung(number, name)
     found = site.gate()
     waiting.join()
     assert (found.code, found.out) == (3, f"n1: undecided: cancelled ({name})\n")
-    ended(number)
+    wait_for_end(number)
     assert not log.exists()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_what_a_killed_gate_started_ends_by_itself(site: Site) -> None:
-    number = hung(site)
+    number = hang_doctor(site)
     # a killed gate leaves its folder of temporary files
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(site.tree.root)}
     gate = subprocess.Popen([sys.executable, "-m", "railyard", "gate", "--system", "hdr"], env=environment)
@@ -341,7 +341,7 @@ def test_what_a_killed_gate_started_ends_by_itself(site: Site) -> None:
     gate.kill()
     gate.wait()
     os.kill(timer, signal.SIGALRM)
-    ended(number)
+    wait_for_end(number)
 
 
 def test_an_unfit_node_is_drained_once_a_gate_with_its_reason_as_one_word(site: Site) -> None:
@@ -356,7 +356,7 @@ def test_an_unfit_node_is_drained_once_a_gate_with_its_reason_as_one_word(site: 
         "<update><NodeName=n1><State=DRAIN><Reason=railyard gate: mlx5_1 port 1: found 2X HDR (100 Gbit/s), "
         "expected 4X HDR (200 Gbit/s)>\n"
     )
-    assert site.kept()["drained"] == ["links"]
+    assert site.kept_state()["drained"] == ["links"]
 
 
 def test_a_node_that_a_gate_drained_is_resumed_when_what_was_wrong_is_well(site: Site) -> None:
@@ -393,7 +393,7 @@ def test_what_was_drained_for_two_parts_is_not_resumed_for_one_of_them(site: Sit
     site.counter("mlx5_1", "symbol_error", 3)
     site.slot("mlx5_0", current_link_width="8")
     assert site.gate().code == 1
-    assert site.kept()["drained"] == ["counters", "slots"]
+    assert site.kept_state()["drained"] == ["counters", "slots"]
     site.slot("mlx5_0", current_link_width="16")
     log.unlink()
     assert site.gate("--forget").code == 0  # the slot is healthy, and no counter is compared
@@ -424,7 +424,7 @@ def test_a_drain_that_fails_is_said_and_the_node_stays_unfit(site: Site) -> None
         1,
         "railyard: gate of n1: scontrol ended with 1: Invalid node name specified\n",
     )
-    assert site.kept()["drained"] == []
+    assert site.kept_state()["drained"] == []
 
 
 def test_a_folder_that_cannot_be_written_is_a_mistake_of_the_set_up(site: Site) -> None:
@@ -501,7 +501,7 @@ def test_in_a_replay_no_node_is_judged(site: Site, monkeypatch: pytest.MonkeyPat
     assert "hdr is replayed and has no nodes" in found.err
 
 
-def at(site: Site, monkeypatch: pytest.MonkeyPatch, hours: float, set_by: float = 0) -> None:
+def set_hours(site: Site, monkeypatch: pytest.MonkeyPatch, hours: float, set_by: float = 0) -> None:
     """Set the time of the next gates: hours after the first. ``set_by``: the clock is wrong by so many hours."""
     monkeypatch.setattr("time.time", lambda: 1_796_000_000.0 + (hours + set_by) * 3600)
     uptime = site.tree.root / "proc/uptime"
@@ -527,7 +527,7 @@ def test_a_port_that_flaps_stays_unfit_over_a_boot_until_it_was_quiet_for_a_day(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for hours, downed, boot, code, line in FLAP_LINES:
-        at(site, monkeypatch, hours)
+        set_hours(site, monkeypatch, hours)
         (site.tree.root / "proc/sys/kernel/random/boot_id").write_text(f"{boot}\n")
         site.counter("mlx5_1", "link_downed", downed)
         found = site.gate("--verbose")
@@ -541,21 +541,21 @@ def test_a_port_that_is_good_again_resumes_the_node_that_was_drained_for_it(
 ) -> None:
     log = drains(site)
     for hours, downed in ((0, 3), (1, 4)):
-        at(site, monkeypatch, hours)
+        set_hours(site, monkeypatch, hours)
         site.counter("mlx5_1", "link_downed", downed)
         site.gate()
-    assert site.kept()["drained"] == ["counters"]
+    assert site.kept_state()["drained"] == ["counters"]
     log.unlink()
-    at(site, monkeypatch, 24.9)
+    set_hours(site, monkeypatch, 24.9)
     assert site.gate().code == 1
     log.unlink()
-    at(site, monkeypatch, 25)
+    set_hours(site, monkeypatch, 25)
     assert (site.gate().code, log.read_text()) == (0, "<update><NodeName=n1><State=RESUME>\n")
 
 
 def test_other_errors_stay_the_reason_when_a_port_was_quiet(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     for hours, downed, errors in ((0, 3, 3), (1, 4, 8), (30, 4, 8)):
-        at(site, monkeypatch, hours)
+        set_hours(site, monkeypatch, hours)
         site.counter("mlx5_1", "link_downed", downed)
         site.counter("mlx5_1", "symbol_error", errors)
         found = site.gate()
@@ -568,13 +568,13 @@ def test_a_port_of_ethernet_flaps_by_its_carrier(
     site: Site, monkeypatch: pytest.MonkeyPatch, counter: str, ways: int
 ) -> None:
     for hours, downs, code in ((0, 5, 0), (1, 7, 0), (2, 8, 1)):
-        at(site, monkeypatch, hours)
+        set_hours(site, monkeypatch, hours)
         (site.tree.root / "sys/class/net/eth1" / counter).write_text(f"{downs * ways}\n")
         found = site.gate(system="eth")
         assert found.code == code, found.out
     assert found.out.startswith("n1: unfit: eth1: its link went down 3 times, 3 in 24 h (first 2026-")
     assert "flaps of eth1" not in found.out
-    assert site.kept()["ports"]["eth1"]["counter"] == f"{counter} of eth1"
+    assert site.kept_state()["ports"]["eth1"]["counter"] == f"{counter} of eth1"
 
 
 def test_a_counter_of_eight_bits_that_is_full_hides_no_flap_and_is_never_quiet(
@@ -583,7 +583,7 @@ def test_a_counter_of_eight_bits_that_is_full_hides_no_flap_and_is_never_quiet(
     full = "flaps of mlx5_1:1 (link_downed stopped at its largest value, 255: clear it (perfquery -R))"
     for hours, downed, code, state in ((0, 253, 0, None), (1, 255, 1, "flapping"), (30, 255, 1, "flapping"),
                                        (31, 0, 1, "flapping"), (55, 0, 0, "good again")):  # fmt: skip
-        at(site, monkeypatch, hours)
+        set_hours(site, monkeypatch, hours)
         site.counter("mlx5_1", "link_downed", downed)
         found = site.gate("--json")
         told = json.loads(found.out)
@@ -591,7 +591,7 @@ def test_a_counter_of_eight_bits_that_is_full_hides_no_flap_and_is_never_quiet(
         assert (found.code, report and report.state) == (code, state), (hours, told["line"])
         shown = [gap for part in told["parts"] for gap in part["gaps"] if "largest value, 255" in gap["why"]]
         assert bool(shown) is (downed == 255)
-    at(site, monkeypatch, 80)
+    set_hours(site, monkeypatch, 80)
     site.counter("mlx5_0", "link_downed", 255)
     assert full.replace("mlx5_1", "mlx5_0") not in (first := site.gate().out)
     assert "unfit: mlx5_0:1: its link went down 252 times" in first
@@ -601,11 +601,11 @@ def test_a_rail_that_cannot_be_read_any_more_keeps_its_flaps_a_reason(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for hours, downed in ((0, 3), (1, 7)):
-        at(site, monkeypatch, hours)
+        set_hours(site, monkeypatch, hours)
         site.counter("mlx5_1", "link_downed", downed)
         site.gate()
     (site.tree.root / "sys/class/infiniband/mlx5_1/ports/1/counters/link_downed").unlink()
-    at(site, monkeypatch, 40)
+    set_hours(site, monkeypatch, 40)
     found = site.gate()
     assert (found.code, "mlx5_1:1: its link went down 4 times" in found.out) == (1, True), found.out
 
@@ -615,15 +615,15 @@ def test_a_clock_that_is_wrong_for_a_while_loses_no_flap_and_makes_none_good(
     site: Site, monkeypatch: pytest.MonkeyPatch, years: int
 ) -> None:
     for hours, downed in ((0.0, 3), (1.0, 7)):
-        at(site, monkeypatch, hours)
+        set_hours(site, monkeypatch, hours)
         site.counter("mlx5_1", "link_downed", downed)
         site.gate()
     (site.tree.root / "proc/sys/kernel/random/boot_id").write_text("8e20\n")
     site.counter("mlx5_1", "link_downed", 0)
-    at(site, monkeypatch, 2, set_by=years * 8766)
+    set_hours(site, monkeypatch, 2, set_by=years * 8766)
     assert site.gate().code == 1
     for hours, code in ((2.5, 1), (25, 1), (26, 0)):  # the clock is right again
-        at(site, monkeypatch, hours)
+        set_hours(site, monkeypatch, hours)
         assert site.gate().code == code, hours
 
 
@@ -636,7 +636,7 @@ def test_without_the_kernels_name_for_its_boot_flaps_are_not_checked(
 
 def test_a_disk_that_is_full_hides_no_fault_and_lets_no_node_pass(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     assert site.gate().code == 0
-    before = site.kept()
+    before = site.kept_state()
 
     def fail(path: Path, text: str) -> None:
         raise OSError(28, "No space left on device")
@@ -649,7 +649,7 @@ def test_a_disk_that_is_full_hides_no_fault_and_lets_no_node_pass(site: Site, mo
         found = site.gate()
         assert (found.code, "mlx5_1:1: its link went down 4 times" in found.out) == (1, True)
         assert "n1.json cannot be written (No space left on device)" in found.err
-    assert site.kept() == before
+    assert site.kept_state() == before
     assert site.gate().code == 1
 
 
@@ -657,11 +657,11 @@ def test_two_systems_with_one_port_count_its_flaps_together(site: Site, monkeypa
     other = HDR_BY_NAME.replace("system: hdr", "system: hdr2", 1)
     (site.home / "systems/hdr2.yaml").write_text(other, encoding="utf-8")
     for hours, downed, system in ((0, 3, "hdr"), (1, 7, "hdr2")):
-        at(site, monkeypatch, hours)
+        set_hours(site, monkeypatch, hours)
         site.counter("mlx5_1", "link_downed", downed)
         found = site.gate(system=system)
     assert (found.code, "4" in found.out) == (1, True), found.out
-    assert site.kept()["ports"]["mlx5_1:1"]["flaps"][0][2] == 4
+    assert site.kept_state()["ports"]["mlx5_1:1"]["flaps"][0][2] == 4
 
 
 def test_a_port_of_roce_flaps_by_its_interface(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -670,13 +670,13 @@ def test_a_port_of_roce_flaps_by_its_interface(site: Site, monkeypatch: pytest.M
     (site.tree.root / "sys/class/infiniband/mlx5_1/ports/1/gid_attrs/ndevs/0").write_text("eth1\n")
     (site.tree.root / "sys/class/net/eth1/carrier_down_count").write_text("1\n")
     site.gate()
-    assert site.kept()["ports"]["mlx5_1:1"]["counter"] == "carrier_down_count of eth1"
+    assert site.kept_state()["ports"]["mlx5_1:1"]["counter"] == "carrier_down_count of eth1"
 
 
 def test_a_site_may_say_how_often_and_how_long(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     site.says({"counters": {"link_downed": 9}, "flaps_per_day": 4, "quiet": "2h"})
     for hours, downed, code in ((0, 3, 0), (1, 7, 0), (1.5, 8, 1), (3, 8, 1), (3.5, 8, 0)):
-        at(site, monkeypatch, hours)
+        set_hours(site, monkeypatch, hours)
         site.counter("mlx5_1", "link_downed", downed)
         found = site.gate()
         assert found.code == code, (hours, found.out)
@@ -684,7 +684,7 @@ def test_a_site_may_say_how_often_and_how_long(site: Site, monkeypatch: pytest.M
 
 def test_a_repair_ends_the_time_of_a_port_that_flaps(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     for hours, downed in ((0, 3), (1, 9)):
-        at(site, monkeypatch, hours)
+        set_hours(site, monkeypatch, hours)
         site.counter("mlx5_1", "link_downed", downed)
         found = site.gate()
     assert found.code == 1

@@ -267,13 +267,16 @@ def test_a_pair_is_measured_in_the_job_of_both_nodes_against_the_floor_of_the_li
     "rail", "a gate's rail that is slow in what it receives alone", "unfit: pair over mlx5_1:1 from n2: "
 )
 def test_a_rail_that_only_receives_slowly_is_unfit_too(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, said: str
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, promise: str
 ) -> None:
     bench.says(neighbours=["n2"])
     monkeypatch.setenv("SLURM_JOB_ID", "4711")
     bench.gives("23000", "23000", "23000", "9000", "9000")
     slow = bench.site.gate("--traffic", "--neighbour", "n2")
-    assert (slow.code, slow.out.startswith(f"n1: {said}9437 MB/s and 9437 MB/s, expected at least ")) == (1, True)
+    assert (slow.code, slow.out.startswith(f"n1: {promise}9437 MB/s and 9437 MB/s, expected at least ")) == (
+        1,
+        True,
+    )
     assert "more)" not in slow.out
 
 

@@ -114,7 +114,7 @@ def test_without_gpus_it_is_by_mpi_and_without_a_program_there_is_none(tmp_path:
     assert job.list_allreduces(make(tmp_path / "b", system=text), "hdr", "openmpi") == []
 
 
-def kept(site: Site) -> KeptRun:
+def kept_run(site: Site) -> KeptRun:
     return KeptRun(
         id="T", railyard="1", system="made", fabric="hdr", stack="openmpi", rails=1, policy="single", size=1 << 20,
         words=("1048576", "8", "30", "1", "20"), tag="T", submitted=0.0, at_most=1, budget_s=60.0, seed=0, steps=(),
@@ -123,7 +123,7 @@ def kept(site: Site) -> KeptRun:
 
 def test_a_step_is_launched_over_one_rail_of_the_nodes_that_are_left(tmp_path: Path) -> None:
     site = make(tmp_path / "site")
-    over = jobs(site, kept(site), tmp_path / "T").limit_to_rail("mlx5_1:1")
+    over = jobs(site, kept_run(site), tmp_path / "T").limit_to_rail("mlx5_1:1")
     alone = over.step_script("own", ("n1", "n3"), 12, "sample").splitlines()
     assert "export UCX_NET_DEVICES=mlx5_1:1" in alone
     assert alone[-1].startswith("printf '%s\\n' n1 n3 | sh ")

@@ -17,7 +17,7 @@ from railyard.cluster.preflight.rounds import (
     sample_rounds,
 )
 from railyard.verdict.blame.search.model import Value
-from tests.made.simulated_preflight import Planted, Routes, play
+from tests.made.simulated_preflight import PlantedFaults, Routes, play
 from tests.made.simulated_rails import Sick
 
 #: MB/s of a healthy rail.
@@ -89,7 +89,7 @@ def with_rails(slow: Mapping[tuple[str, int], float | None]) -> Job:
     return Job(share)
 
 
-def named(found: RailsFound) -> set[tuple[str, str, tuple[int, ...]]]:
+def named_rails(found: RailsFound) -> set[tuple[str, str, tuple[int, ...]]]:
     return {(one.kind, one.rail, one.nodes) for one in found.sick}
 
 
@@ -108,7 +108,7 @@ def test_each_node_meets_both_neighbours_once_and_never_two_at_a_time(nodes: int
 def test_healthy_rails_name_nobody_and_take_one_launch_each() -> None:
     job = with_rails({})
     found = job.run(8)
-    assert (named(found), found.doubts, found.unmeasured) == (set(), [], {})
+    assert (named_rails(found), found.doubts, found.unmeasured) == (set(), [], {})
     assert found.level == {"a": RATE, "b": RATE}
     assert job.purposes == ["sample", "sample"]
 
@@ -117,40 +117,40 @@ def test_healthy_rails_name_nobody_and_take_one_launch_each() -> None:
 def test_a_slow_rail_is_named_with_its_node_and_no_partner(nodes: int) -> None:
     job = with_rails({("b", 1): 0.5})
     found = job.run(nodes)
-    assert named(found) == {("rail", "b", (1,))}
+    assert named_rails(found) == {("rail", "b", (1,))}
     assert found.sick[0].said.startswith("b of n1 gives at most 6000 MB/s with n")
     assert found.sick[0].said.endswith("50.0 % of what other nodes give (12000)")
     assert job.purposes == ["sample", "sample", "alone"]
 
 
 def test_two_slow_neighbours_are_both_named() -> None:
-    assert named(with_rails({("a", 3): 0.5, ("a", 4): 0.6}).run(12)) == {("rail", "a", (3,)), ("rail", "a", (4,))}
+    assert named_rails(with_rails({("a", 3): 0.5, ("a", 4): 0.6}).run(12)) == {("rail", "a", (3,)), ("rail", "a", (4,))}
 
 
 def test_a_rail_a_little_below_the_others_is_good() -> None:
-    assert named(with_rails({("b", 1): 0.87}).run(8)) == set()
+    assert named_rails(with_rails({("b", 1): 0.87}).run(8)) == set()
 
 
 def test_a_node_below_the_reference_is_named_although_it_is_near_the_others() -> None:
     found = with_rails({("b", 1): 0.90}).run(8, least=0.95 * RATE)
-    assert named(found) == {("rail", "b", (1,))}
+    assert named_rails(found) == {("rail", "b", (1,))}
 
 
 def test_a_pair_of_good_nodes_is_named_as_a_pair() -> None:
     job = Job(lambda rail, a, b: 0.5 if (rail, a, b) == ("a", 2, 3) else 1.0)
     found = job.run(8)
-    assert named(found) == {("pair", "a", (2, 3))}
+    assert named_rails(found) == {("pair", "a", (2, 3))}
     assert found.sick[0].said == "a between n2-n3 gives 6000 MB/s alone; both nodes give 12000 with others"
 
 
 def test_of_two_nodes_nobody_knows_which_end_is_slow() -> None:
     found = with_rails({("a", 1): 0.5}).run(2, least=0.85 * RATE)
-    assert named(found) == {("pair", "a", (0, 1))}
+    assert named_rails(found) == {("pair", "a", (0, 1))}
     assert "with two nodes nothing tells which end is at fault" in found.sick[0].said
 
 
 def test_two_nodes_without_a_reference_are_compared_by_their_rails() -> None:
-    assert named(with_rails({("a", 1): 0.5}).run(2, rails=("a", "b", "c"))) == {("pair", "a", (0, 1))}
+    assert named_rails(with_rails({("a", 1): 0.5}).run(2, rails=("a", "b", "c"))) == {("pair", "a", (0, 1))}
 
 
 def test_two_nodes_with_one_rail_and_no_reference_are_not_judged() -> None:
@@ -160,7 +160,7 @@ def test_two_nodes_with_one_rail_and_no_reference_are_not_judged() -> None:
 
 def test_a_rail_that_is_slow_everywhere_names_no_node() -> None:
     found = Job(lambda rail, a, b: 0.5).run(8, rails=("a",), least=0.85 * RATE)
-    assert named(found) == {("all", "a", tuple(range(8)))}
+    assert named_rails(found) == {("all", "a", tuple(range(8)))}
     assert "no single node" in found.sick[0].said
 
 
@@ -173,7 +173,7 @@ def test_a_rail_that_is_slow_only_while_all_send_is_undecided() -> None:
 
     job = Job(share)
     found = job.run(8, rails=("a",), least=0.85 * RATE)
-    assert named(found) == set()
+    assert named_rails(found) == set()
     assert "the network between the nodes is too slow or shared" in found.doubts[0]
 
 
@@ -181,7 +181,7 @@ def test_a_rail_that_is_slow_only_while_all_send_is_undecided() -> None:
 def test_a_rail_that_carries_nothing_is_found_in_ever_smaller_groups(nodes: int) -> None:
     job = with_rails({("a", 3): None})
     found = job.run(nodes, rails=("a",), left_s=90)
-    assert named(found) == {("rail", "a", (3,))}
+    assert named_rails(found) == {("rail", "a", (3,))}
     assert found.silent == {3}
     # The others are measured once more, without it.
     assert job.purposes[0] == "sample"
@@ -192,13 +192,13 @@ def test_a_rail_that_carries_nothing_is_found_in_ever_smaller_groups(nodes: int)
 
 def test_of_two_silent_nodes_nobody_knows_which() -> None:
     found = with_rails({("a", 1): None}).run(2, rails=("a",))
-    assert named(found) == set()
+    assert named_rails(found) == set()
     assert "with two nodes nothing tells which end is at fault" in found.doubts[0]
 
 
 def test_if_nobody_answers_nobody_is_named() -> None:
     found = Job(lambda rail, a, b: None).run(8, rails=("a",))
-    assert named(found) == set()
+    assert named_rails(found) == set()
     assert "no pair of nodes answers (ended after 9 s)" in found.doubts[0]
 
 
@@ -207,7 +207,7 @@ def test_a_launch_that_failed_once_is_repeated() -> None:
     job.failures = 1
     found = job.run(8, rails=("a",))
     assert job.purposes == ["sample", "silent", "sample", "alone"]
-    assert named(found) == {("rail", "a", (2,))}
+    assert named_rails(found) == {("rail", "a", (2,))}
 
 
 def test_rails_are_measured_at_once_if_the_time_is_short() -> None:
@@ -216,7 +216,7 @@ def test_rails_are_measured_at_once_if_the_time_is_short() -> None:
     plans = [plan_sample(ground, left_s) for left_s in (120.0, 45.0, 14.0, 6.0, 2.0)]
     assert [plan.at_once for plan in plans] == [1, 2, 8, 8, 0]
     job = with_rails({("f", 5): 0.5})
-    assert named(job.run(8, rails, left_s=45)) == {("rail", "f", (5,))}
+    assert named_rails(job.run(8, rails, left_s=45)) == {("rail", "f", (5,))}
     assert [len(wave.launches) for wave in job.waves] == [2, 2, 2, 2, 1]
 
 
@@ -228,14 +228,14 @@ def test_what_has_no_time_is_named_and_not_passed() -> None:
 
 def test_a_suspect_that_could_not_be_measured_again_is_undecided() -> None:
     found = with_rails({("a", 3): 0.5}).run(8, rails=("a",), left_s=6)
-    assert named(found) == set()
+    assert named_rails(found) == set()
     assert found.doubts[0].startswith("a: n3 is slow, but there was no time to measure again (")
 
 
 @pytest.mark.parametrize("routes", ["destination", "random"])
 @pytest.mark.parametrize("nodes", [64, 512])
 def test_a_simulated_slow_rail_is_named_within_the_time(nodes: int, routes: Routes) -> None:
-    answer = play(nodes, Planted(Sick(rails={(7, 1): 0.5})), routes, seed=3)
+    answer = play(nodes, PlantedFaults(Sick(rails={(7, 1): 0.5})), routes, seed=3)
     assert answer.found.sick == ("n0007",)
     assert [fault.rail for fault in answer.found.faults] == ["rail1"]
     assert answer.seconds <= answer.limit_s
@@ -244,7 +244,7 @@ def test_a_simulated_slow_rail_is_named_within_the_time(nodes: int, routes: Rout
 @pytest.mark.parametrize("seed", range(1, 11))
 @pytest.mark.parametrize("routes", ["destination", "random"])
 def test_noise_and_collisions_alone_name_nobody(routes: Routes, seed: int) -> None:
-    answer = play(64, Planted(), routes, seed)
+    answer = play(64, PlantedFaults(), routes, seed)
     assert answer.found.faults == []
     assert answer.found.doubts == []
     assert answer.seconds <= answer.limit_s

@@ -65,11 +65,11 @@ def site(home: Path) -> Site:
 def slurm(home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
     """Return what makes a Slurm on PATH, with what is planted, and returns its folder."""
 
-    def made(busy: dict[str, int] | None = None, **planted: Any) -> Path:
+    def make_bed(busy: dict[str, int] | None = None, **planted: Any) -> Path:
         bed = home.parent / "bed"
         for name, value in fake_slurm.make(bed, NODES, ["eth1", "eth2"], busy, **planted).items():
             monkeypatch.setenv(name, value)
         monkeypatch.setattr(clients, "client_end", lambda words: fake_slurm.answer(bed, words))
         return bed
 
-    return made
+    return make_bed

@@ -44,7 +44,7 @@ ENDED = State("ended", "COMPLETED")
 def group(tmp_path: Path) -> Callable[..., Part]:
     """Return what looks at a group whose job left these files; what is not named is as a good job leaves it."""
 
-    def made(
+    def collect_part(
         output: str = OUTPUT,
         begun: str = f"R1 made 0.1.0 {int(SUBMITTED) + 600}\n",
         end: str | None = f"R1 0 {len(OUTPUT)} {int(SUBMITTED) + 630}\n",
@@ -64,7 +64,7 @@ def group(tmp_path: Path) -> Callable[..., Part]:
                 os.utime(own / name, (at, at))
         return part_of(tmp_path, run, run.steps[0], 1, state, NOW, words)
 
-    return made
+    return collect_part
 
 
 def test_a_group_is_whole_by_its_end_and_all_bytes_of_its_output(group: Callable[..., Part]) -> None:
@@ -169,10 +169,10 @@ def test_a_group_without_a_job_says_why(group: Callable[..., Part]) -> None:
 def test_a_clock_that_is_off_shows(
     began: float | None, ended: float | None, written: float | None, started: float | None, off: float | None
 ) -> None:
-    def at(seconds: float | None) -> float | None:
+    def instant(seconds: float | None) -> float | None:
         return None if seconds is None else SUBMITTED + seconds
 
-    assert clock_off(at(began), at(ended), at(written), at(started), SUBMITTED, NOW) == off
+    assert clock_off(instant(began), instant(ended), instant(written), instant(started), SUBMITTED, NOW) == off
 
 
 def test_a_clock_an_hour_off_is_one_sentence_and_no_values_are_lost(group: Callable[..., Part]) -> None:

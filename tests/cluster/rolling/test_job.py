@@ -18,7 +18,7 @@ from railyard.site.site import Site, site_at
 RUN = "20261124T040000Z-1a2b"
 
 
-def planned(site: Site, **wanted: object) -> tuple[KeptRun, plan.Place]:
+def plan_job(site: Site, **wanted: object) -> tuple[KeptRun, plan.Place]:
     asked = plan.PlanRequest(group=8, at_most=1, nodes="n[01-16]", **wanted)  # type: ignore[arg-type]
     place = plan.place_of(site, asked)
     leaves = plan.leaves_of(site, place)
@@ -36,7 +36,7 @@ def other(home: Path, scheduler: str, launcher: str) -> Site:
 
 
 def test_the_script_of_an_array_is_this_one(site: Site, home: Path) -> None:
-    run, _ = planned(site)
+    run, _ = plan_job(site)
     text = jobs(site, run, Path("/site/RUN")).array_script(run.step(SAMPLE), 300)
     assert (
         text.replace(str(home), "HOME").replace(run.railyard, "VERSION")
@@ -96,7 +96,7 @@ def test_a_job_of_a_chain_has_its_own_nodes(
     home: Path, scheduler: str, launcher: str, head: list[str], launch: str
 ) -> None:
     site = other(home, scheduler, launcher)
-    run, _ = planned(site)
+    run, _ = plan_job(site)
     step = run.step(SAMPLE)
     lines = jobs(site, run, Path("/site/RUN")).script(step, 2, 300, "41").splitlines()
     assert set(head) <= set(lines)
@@ -108,14 +108,14 @@ def test_a_job_of_a_chain_has_its_own_nodes(
 
 
 def test_a_step_over_one_rail_is_launched_over_that_alone(site: Site) -> None:
-    run, _ = planned(site)
+    run, _ = plan_job(site)
     text = jobs(site, run, Path("/site/RUN")).limit_to_rail("eth2").array_script(run.step(SAMPLE), 300)
     assert f"counters {RUN} eth2 eth1,eth0 --" in text
     assert "eth1,eth2" not in text
 
 
 def test_a_budget_and_a_sample_bound_the_rounds_of_a_group(site: Site) -> None:
-    run, place = planned(site, sample=3)
+    run, place = plan_job(site, sample=3)
     made, _ = plan.write_first_step(site, run, place, 3)
     text = (made.folder / "sample/1/pairs.txt").read_text(encoding="utf-8")
     assert len(text.splitlines()) == 3
@@ -218,7 +218,7 @@ def test_groups_run_in_a_chain_under_a_scheduler_whose_arrays_are_given_no_nodes
 
     monkeypatch.setattr(clients, "client_end", answer)
     site = other(home, scheduler, launcher)
-    run, place = planned(site)
+    run, place = plan_job(site)
     _, seconds = plan.write_first_step(site, run, place, None)
     made = rolling(site, run, runs_in(home) / RUN, 8, lambda sentence: None)
     run = made.submit_step(run, run.step(SAMPLE), seconds)

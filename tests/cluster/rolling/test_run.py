@@ -31,7 +31,7 @@ class Bed:
     folder: Path
     said: list[str]
 
-    def submitted(self, **wanted: Any) -> tuple[Rolling, KeptRun]:
+    def submit_run(self, **wanted: Any) -> tuple[Rolling, KeptRun]:
         """Plan and submit a run in groups of eight nodes."""
         asked = plan.PlanRequest(**{"group": 8, "at_most": 2, **wanted})
         place = plan.place_of(self.site, asked)
@@ -42,14 +42,14 @@ class Bed:
         made = rolling(self.site, run, runs_in(self.site.home) / run.id, asked.group, self.said.append)
         return made, made.submit_step(run, run.step(SAMPLE), seconds)
 
-    def measured(self, **wanted: Any) -> tuple[Rolling, RunProgress]:
+    def measure_run(self, **wanted: Any) -> tuple[Rolling, RunProgress]:
         """Do the same, and follow it to its end."""
-        made, run = self.submitted(**wanted)
+        made, run = self.submit_run(**wanted)
         return made, made.follow_run(run)
 
     def record(self, **wanted: Any) -> Record:
         """Do the same, measure suspects again, and return the record."""
-        made, seen = self.measured(**wanted)
+        made, seen = self.measure_run(**wanted)
         return made.store_record(made.confirm_suspects(seen), ("railyard", "pairs", "run"))[0]
 
     def drain(self, node: str) -> None:
@@ -108,7 +108,7 @@ def test_a_slow_node_is_measured_again_and_named_and_the_run_is_stored_as_any_ot
 
 
 def test_a_run_is_not_stored_twice(bed: Callable[..., Bed]) -> None:
-    made, seen = bed().measured()
+    made, seen = bed().measure_run()
     record, _ = made.store_record(seen, ())
     assert record.found.state == "report-only"
     assert record.found.verdict.suspects == ()
@@ -131,7 +131,7 @@ def test_a_node_that_is_drained_while_its_group_waits_is_taken_out_and_said(bed:
 
 def test_a_group_that_is_left_with_one_node_is_not_tested(bed: Callable[..., Bed]) -> None:
     there = bed(dict.fromkeys(NODES, 2))
-    made, run = there.submitted(group=2, nodes="n[01-04]")
+    made, run = there.submit_run(group=2, nodes="n[01-04]")
     left, gone = run.steps[0].groups[0].nodes
     there.drain(gone)
     seen = made.follow_run(run)
@@ -167,7 +167,7 @@ def test_a_group_that_breaks_fails_the_run_and_its_values_do_not_count(
 
 def test_a_node_that_dies_takes_its_group_along_and_the_scheduler_says_so(bed: Callable[..., Bed]) -> None:
     there = bed(dead={"n06": "lost"})
-    made, seen = there.measured(group=4)
+    made, seen = there.measure_run(group=4)
     (lost,) = (one for one in seen.parts if one.kind == "lost")
     assert "n06" in lost.nodes
     assert (
@@ -184,7 +184,7 @@ def test_a_node_that_dies_takes_its_group_along_and_the_scheduler_says_so(bed: C
 
 def test_where_half_of_the_nodes_are_gone_nothing_is_said_of_the_system(bed: Callable[..., Bed]) -> None:
     there = bed()
-    made, run = there.submitted(group=4)
+    made, run = there.submit_run(group=4)
     there.plant(dead={group.nodes[0]: "lost" for group in run.steps[0].groups[1:]})
     record, _ = made.store_record(made.follow_run(run), ())
     assert record.where.nodes == run.steps[0].groups[0].nodes
@@ -205,7 +205,7 @@ def test_where_an_array_cannot_be_given_nodes_each_group_is_a_job_behind_another
     bed: Callable[..., Bed], planted: str
 ) -> None:
     there = bed(**{planted: True})
-    _, seen = there.measured(group=4)
+    _, seen = there.measure_run(group=4)
     assert "a job a group instead" in there.said[0]
     assert [one.kind for one in seen.parts] == ["whole"] * 4
     own = [job for job in there.jobs if job["task"] is None]
@@ -219,14 +219,14 @@ def test_where_an_array_cannot_be_given_nodes_each_group_is_a_job_behind_another
 def test_a_job_that_is_refused_leaves_none_behind(bed: Callable[..., Bed]) -> None:
     there = bed(refused=True)
     with pytest.raises(SetupError) as raised:
-        there.submitted()
+        there.submit_run()
     assert str(raised.value) == "pairs: the jobs were refused; sbatch said: sbatch: error: invalid account"
     assert there.jobs == []
 
 
 def test_what_is_cancelled_is_told_by_the_scheduler(bed: Callable[..., Bed]) -> None:
     there = bed(dict.fromkeys(NODES, 99))
-    made, run = there.submitted()
+    made, run = there.submit_run()
     made.scheduler().cancel(run)
     seen = made.looked_at(run)
     assert [(one.kind, one.words) for one in seen.parts] == [
@@ -236,7 +236,7 @@ def test_what_is_cancelled_is_told_by_the_scheduler(bed: Callable[..., Bed]) -> 
 
 
 def test_a_run_that_cannot_be_written_or_read_is_one_sentence(bed: Callable[..., Bed], tmp_path: Path) -> None:
-    made, run = bed().submitted()
+    made, run = bed().submit_run()
     file = made.folder / FILE
     assert read(made.folder) == run
     file.write_text(file.read_text(encoding="utf-8").replace('"format": 1', '"format": 9'), encoding="utf-8")
@@ -249,7 +249,7 @@ def test_a_run_that_cannot_be_written_or_read_is_one_sentence(bed: Callable[...,
 
 def test_a_suspect_that_was_not_measured_again_is_undecided_in_the_first_words(bed: Callable[..., Bed]) -> None:
     """A healthy system may have such suspects, so they fail no run; but a pass says first what it leaves open."""
-    made, seen = bed(slow={"n07": 0.5}).measured()
+    made, seen = bed(slow={"n07": 0.5}).measure_run()
     record, _ = made.store_record(seen, ())
     assert (record.found.state, record.found.verdict.suspects) == ("report-only", ())
     assert record.found.verdict.sentence.startswith("undecided: n07 (")
@@ -258,7 +258,7 @@ def test_a_suspect_that_was_not_measured_again_is_undecided_in_the_first_words(b
 
 def test_groups_that_had_to_measure_suspects_again_and_broke_fail_the_run(bed: Callable[..., Bed]) -> None:
     there = bed(slow={"n07": 0.5})
-    made, seen = there.measured()
+    made, seen = there.measure_run()
     there.plant(slow={"n07": 0.5}, dead={"n07": "exit"})
     record, _ = made.store_record(made.confirm_suspects(seen), ())
     assert (record.found.state, record.found.verdict.rule, record.found.verdict.class_) == ("fail", 1, "set-up")

@@ -29,7 +29,7 @@ def readings(changes: Mapping[int, Mapping[str, int]] | None = None, count: int 
     return found
 
 
-def said(found: list[Reading]) -> list[tuple[str, str]]:
+def soak_sentences(found: list[Reading]) -> list[tuple[str, str]]:
     """Return the findings of a rail whose partner is well."""
     partner = [{("vn2", "hsn0"): each.values["vn1", "hsn0"]} for each in readings(count=len(found))]
     both = [Reading(one.at_s, {**one.values, **other}) for one, other in zip(found, partner, strict=True)]
@@ -77,7 +77,7 @@ def test_a_rail_that_was_not_read_for_long_is_a_problem_and_for_one_reading_a_re
 def test_a_rail_that_is_well_has_its_rates_and_nothing_else() -> None:
     (rail,) = soaked_rails(readings())
     assert rail == SoakedRail("vn1", "hsn0", 47.0, 47.0, 47.0, 0.0, {}, {}, 0, None, 0)
-    assert said(readings()) == []
+    assert soak_sentences(readings()) == []
 
 
 @pytest.mark.parametrize(
@@ -108,18 +108,18 @@ def test_a_rail_that_is_well_has_its_rates_and_nothing_else() -> None:
     ],
 )
 def test_one_fault_is_one_sentence(changes: Mapping[int, Mapping[str, int]], weight: str, sentence: str) -> None:
-    assert said(readings(changes)) == [(weight, sentence)]
+    assert soak_sentences(readings(changes)) == [(weight, sentence)]
 
 
 def test_what_a_link_that_went_down_did_not_carry_is_not_said_twice() -> None:
     fallen = readings({3: {"carrier_changes": 1, "tx_bytes": -400_000_000, "rx_bytes": -400_000_000}})
-    assert [sentence.split(";")[0] for _, sentence in said(fallen)] == [
+    assert [sentence.split(";")[0] for _, sentence in soak_sentences(fallen)] == [
         "vn1 hsn0: its link went up or down 1 time, first seen after 30 s"
     ]
 
 
 def test_somewhat_less_is_no_stall_and_packets_are_no_errors() -> None:
-    assert said(readings({3: {"tx_bytes": -200_000_000, "rx_bytes": -200_000_000}})) == []
+    assert soak_sentences(readings({3: {"tx_bytes": -200_000_000, "rx_bytes": -200_000_000}})) == []
     assert [is_error(name) for name in ("rx_crc_errors", "tx_dropped", "tx_packets", "multicast")] == [
         True,
         True,
@@ -167,7 +167,9 @@ def test_a_reading_that_lacks_a_rail_is_counted_and_its_gap_is_one_interval() ->
     found[3] = Reading(30.0, {})
     (rail,) = soaked_rails(found)
     assert (rail.sent_mb_s, rail.unread) == (47.0, 1)
-    assert said(found) == [("remark", "vn1 hsn0: it is not in 1 reading; its counters could not be read then")]
+    assert soak_sentences(found) == [
+        ("remark", "vn1 hsn0: it is not in 1 reading; its counters could not be read then")
+    ]
 
 
 def test_one_reading_says_nothing() -> None:

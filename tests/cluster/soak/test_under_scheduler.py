@@ -21,7 +21,7 @@ from railyard.cluster.soak_job import Merger, Raw, expand_nodes, parse, plan_soa
 from railyard.site.site import Site, site_at
 from tests.made.systems import TWO_CARDS
 from tests.parsers.test_sge import RECORDED as SGE
-from tests.waiting import wait_for
+from tests.patience import wait_for
 
 _HEAD = """\
 system: made
@@ -647,11 +647,11 @@ def test_an_interrupted_soak_is_cancelled_and_judged_by_what_it_kept(
 ) -> None:
     def interrupt() -> None:
         wait_for(
-            lambda: any(text.count("\n") >= 5 for text in kept()), "two readings of a rail"
+            lambda: any(text.count("\n") >= 5 for text in kept_soaks()), "two readings of a rail"
         )  # nodes may begin apart
         os.kill(os.getpid(), signal.SIGINT)
 
-    def kept() -> list[str]:
+    def kept_soaks() -> list[str]:
         return [file.read_text(encoding="utf-8") for file in (home / ".railyard/soaks").glob("*.jsonl")]
 
     waiting = threading.Thread(target=interrupt)

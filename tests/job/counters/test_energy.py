@@ -10,7 +10,7 @@ from tests.made.sysfs import Tree, write
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Tree:
-    made = Tree.at(tmp_path)
+    made = Tree.empty_node(tmp_path)
     made.interface("eth0")
     return made
 

@@ -10,7 +10,7 @@ import pytest
 
 from railyard.hardware.counters import DRIVERS, Driver
 from railyard.job.counters import Direction, NodeCounters, Refusal, by_node, parse, reader_script
-from tests.waiting import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 HEAD = "railyard-counters 1 run1\nnode vn1\nfirst-by MPI_LOCALRANKID\nmeant hsn0\nwatched eth0\n"
 BEFORE = "before at 10.00\nbefore hsn0 carrier 1\nbefore hsn0 tx_bytes 100\nbefore hsn0 rx_bytes 200\n"
@@ -229,21 +229,21 @@ def read(
     )
 
 
-def written(sysfs: Path) -> str:
+def counters_text(sysfs: Path) -> str:
     return (sysfs / "out/vn1.counters").read_text()
 
 
 def test_the_reader_keeps_input_output_arguments_and_exit_code(sysfs: Path) -> None:
     ran = read(sysfs, "sh", "-c", 'cat; echo "$1|$2"; echo err >&2; exit 7', "x", "a  b", "*", stdin="in\n")
     assert (ran.returncode, ran.stdout, ran.stderr) == (7, "in\na  b|*\n", "err\n")
-    assert written(sysfs).endswith("\nend 7\n")
+    assert counters_text(sysfs).endswith("\nend 7\n")
 
 
 def test_the_reader_sees_what_the_command_moved(sysfs: Path) -> None:
     counter = sysfs / "sys/class/net/hsn0/statistics/tx_bytes"
     ran = read(sysfs, "sh", "-c", f"echo 5100 > {counter}")
     assert ran.returncode == 0
-    reading = parse(written(sysfs), "run1")
+    reading = parse(counters_text(sysfs), "run1")
     assert reading.problem is None
     assert [(d.device, d.meant, d.tx.delta_bytes, d.rx.delta_bytes) for d in reading.devices] == [
         ("hsn0", True, 5000, 0),
@@ -259,10 +259,10 @@ def test_only_the_first_process_of_a_node_reads(sysfs: Path) -> None:
 
 def test_without_a_local_rank_the_creator_of_the_file_reads_and_says_so(sysfs: Path) -> None:
     first = read(sysfs, "echo", "first", HOME="/")
-    text = written(sysfs)
+    text = counters_text(sysfs)
     second = read(sysfs, "echo", "second", HOME="/")
     assert (first.stdout, second.stdout) == ("first\n", "second\n")
-    assert written(sysfs) == text
+    assert counters_text(sysfs) == text
     assert parse(text, "run1").first_by == "file"
 
 
@@ -281,7 +281,7 @@ def test_a_meant_rail_that_is_down_is_refused_before_anything_starts(
         (sysfs / f"sys/class/net/{rail}/carrier").write_text(carrier)
     ran = read(sysfs, "echo", "started", meant=f"{rail}")
     assert (ran.returncode, ran.stdout, ran.stderr) == (REFUSED_EXIT_CODE, "", f"railyard: {sentence}\n")
-    reading = parse(written(sysfs), "run1")
+    reading = parse(counters_text(sysfs), "run1")
     assert (reading.refusal, reading.exit_code) == (Refusal(rail, sentence), REFUSED_EXIT_CODE)
 
 
@@ -307,7 +307,7 @@ def test_a_refusal_tells_hydra_to_abort_the_other_ranks(sysfs: Path) -> None:
 def test_a_watched_network_that_is_down_or_missing_does_not_stop_the_run(sysfs: Path) -> None:
     (sysfs / "sys/class/net/eth0/carrier").write_text("0\n")
     assert read(sysfs, "true", watched="eth0,eth9").returncode == 0
-    reading = parse(written(sysfs), "run1")
+    reading = parse(counters_text(sysfs), "run1")
     eth9 = reading.device("eth9")
     assert reading.problem is None
     assert eth9 is not None
@@ -320,7 +320,7 @@ def test_an_rdma_port_is_read_beside_network_devices(sysfs: Path) -> None:
     (port / "state").write_text("4: ACTIVE\n")
     (port / "counters/port_xmit_data").write_text("12\n")
     assert read(sysfs, "true", meant="mlx5_0:1,hsn0").returncode == 0
-    assert "before mlx5_0:1 state 4: ACTIVE\nbefore mlx5_0:1 port_xmit_data 12\n" in written(sysfs)
+    assert "before mlx5_0:1 state 4: ACTIVE\nbefore mlx5_0:1 port_xmit_data 12\n" in counters_text(sysfs)
     (port / "state").write_text("2: INIT\n")
     ran = read(sysfs, "true", meant="mlx5_0:1")
     assert ran.stderr == "railyard: rail mlx5_0:1 of vn1 is not active: the port's state is 2: INIT\n"
@@ -362,9 +362,9 @@ def test_signals_reach_the_command_and_the_counters_are_still_read(sysfs: Path, 
         assert process.stdout.readline() == "up\n"
         process.send_signal(number)
         assert process.wait(timeout=PATIENCE_S) == code
-    assert parse(written(sysfs), "run1").exit_code == code
+    assert parse(counters_text(sysfs), "run1").exit_code == code
 
 
 def test_a_command_ended_by_a_signal_keeps_the_shells_code(sysfs: Path) -> None:
     assert read(sysfs, "sh", "-c", "kill -KILL $$").returncode == -9
-    assert parse(written(sysfs), "run1").exit_code == 137
+    assert parse(counters_text(sysfs), "run1").exit_code == 137

@@ -58,10 +58,10 @@ IB = {"port_xmit_data": 1000, "port_rcv_data": 2000, "link_downed": 0, "symbol_e
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Tree:
-    return Tree.at(tmp_path)
+    return Tree.empty_node(tmp_path)
 
 
-def moved(reading: NodeCounters) -> dict[str, tuple[int | None, int | None]]:
+def moved_bytes(reading: NodeCounters) -> dict[str, tuple[int | None, int | None]]:
     return {device.device: (device.tx.delta_bytes, device.rx.delta_bytes) for device in reading.devices}
 
 
@@ -76,7 +76,7 @@ def test_an_infiniband_port_counts_units_of_4_bytes_and_its_interface_stands_bes
     tree.interface("ib0", "mlx5_0")
     reading = tree.run("mlx5_0:1", {port / "counters/port_xmit_data": 2500}, drivers={"mlx5_0:1": "mlx5"})
     assert reading.problem is None
-    assert moved(reading) == {"mlx5_0:1": (6000, 0), "ib0": (0, 0)}
+    assert moved_bytes(reading) == {"mlx5_0:1": (6000, 0), "ib0": (0, 0)}
     assert [(d.device, d.meant, d.beside, d.overlap) for d in reading.devices] == [
         ("mlx5_0:1", True, None, "port"),
         ("ib0", False, "mlx5_0:1", "none"),
@@ -107,7 +107,7 @@ def test_a_second_port_of_the_card_is_found_with_its_own_interface(tree: Tree) -
 def test_omni_path_counts_flits_of_8_bytes(tree: Tree) -> None:
     port = tree.port("hfi1_0", counters=IB, driver="hfi1")
     reading = tree.run("hfi1_0:1", {port / "counters/port_rcv_data": 2010}, drivers={"hfi1_0:1": "hfi1"})
-    assert moved(reading) == {"hfi1_0:1": (0, 80)}
+    assert moved_bytes(reading) == {"hfi1_0:1": (0, 80)}
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_drivers_with_counters_of_their_own_count_bytes(
 ) -> None:
     port = tree.port("rdma0", hw=hw, layer="Ethernet")
     changes = {port / "hw_counters" / name: value for name, value in change.items()}
-    assert moved(tree.run("rdma0:1", changes, drivers={"rdma0:1": row})) == {"rdma0:1": (sent, 0)}
+    assert moved_bytes(tree.run("rdma0:1", changes, drivers={"rdma0:1": row})) == {"rdma0:1": (sent, 0)}
 
 
 @pytest.mark.parametrize(("mtu", "path_mtu"), [(1500, 1024), (4500, 4096), (9000, 4096)])
@@ -138,7 +138,7 @@ def test_software_rdma_counts_packets_of_at_most_the_path_mtu(tree: Tree, mtu: i
     port = tree.port("rxe0", hw=hw, layer="Ethernet", address_of="eth1")
     reading = tree.run("rxe0:1", {port / "hw_counters/sent_pkts": 17}, drivers={"rxe0:1": "rxe"})
     # The interface under it carries the same packets: it is not another network.
-    assert moved(reading) == {"rxe0:1": (7 * path_mtu, 0)}
+    assert moved_bytes(reading) == {"rxe0:1": (7 * path_mtu, 0)}
     assert device(reading, "rxe0:1").packet_bytes == path_mtu
 
 
@@ -146,7 +146,7 @@ def test_slingshot_counts_bytes_with_a_time_behind_them(tree: Tree) -> None:
     telemetry = tree.slingshot("cxi0", "hsn0", {"hni_sts_tx_ok_octets": 100, "hni_sts_rx_ok_octets": 200})
     changes = {telemetry / "hni_sts_tx_ok_octets": "1100@1700000009.1"}
     reading = tree.run("cxi0", changes, drivers={"cxi0": "cxi"})
-    assert moved(reading) == {"cxi0": (1000, 0), "hsn0": (0, 0)}
+    assert moved_bytes(reading) == {"cxi0": (1000, 0), "hsn0": (0, 0)}
     assert (device(reading, "cxi0").carrier_after, device(reading, "hsn0").beside) == (True, "cxi0")
 
 
@@ -156,21 +156,21 @@ def test_a_rail_named_by_its_interface_counts_its_cards_bytes(tree: Tree) -> Non
     changes = {port / "counters/port_xmit_data": 1250, interface / "statistics/tx_bytes": 107}
     reading = tree.run("hsn0", changes, drivers={"hsn0": "mlx5"})
     # The card under its own name would count the same bytes twice; TCP over the interface can be told from RDMA.
-    assert moved(reading) == {"hsn0": (1000, 0), "hsn0/net": (7, 0)}
+    assert moved_bytes(reading) == {"hsn0": (1000, 0), "hsn0/net": (7, 0)}
     assert [d.meant for d in reading.devices] == [True, False]
 
 
 def test_a_card_whose_interface_is_the_rail_counts_nothing_else_on_infiniband(tree: Tree) -> None:
     tree.port("mlx5_0", counters=IB, driver="mlx5_core")
     tree.interface("ib0", "mlx5_0")
-    assert list(moved(tree.run("ib0"))) == ["ib0"]
+    assert list(moved_bytes(tree.run("ib0"))) == ["ib0"]
 
 
 def test_rdma_of_a_card_whose_interface_is_the_rail_is_another_network_on_ethernet(tree: Tree) -> None:
     port = tree.port("mlx5_0", counters=IB, layer="Ethernet", driver="mlx5_core", address_of="ens1f0")
     tree.interface("ens1f0", "mlx5_0")
     reading = tree.run("ens1f0", {port / "counters/port_xmit_data": 2000})
-    assert moved(reading) == {"ens1f0": (0, 0), "mlx5_0:1": (4000, 0)}
+    assert moved_bytes(reading) == {"ens1f0": (0, 0), "mlx5_0:1": (4000, 0)}
 
 
 def test_a_bond_is_one_device_and_its_interfaces_are_none(tree: Tree) -> None:
@@ -187,7 +187,7 @@ def test_interfaces_without_hardware_and_representors_are_not_looked_for(tree: T
     tree.interface("docker0")
     tree.interface("ens9", "ice0")
     write(tree.interface("ens9r0", "ice0"), {"phys_port_name": "pf0vf3"})
-    assert list(moved(tree.run("eth0"))) == ["eth0", "ens9"]
+    assert list(moved_bytes(tree.run("eth0"))) == ["eth0", "ens9"]
 
 
 def test_a_virtual_function_does_not_see_its_ports_errors(tree: Tree) -> None:
@@ -263,7 +263,7 @@ def test_idle_devices_are_read_before_and_after_where_the_file_asks_for_it(tree:
     seconds = [float(tree.text[place:].split()[2]) for place in places if " at " in tree.text[place : place + 12]]
     assert seconds[1] - seconds[0] >= 0.2
     assert seconds[3] - seconds[2] >= 0.2
-    assert (reading.problem, moved(reading)) == (None, {"eth0": (0, 0)})
+    assert (reading.problem, moved_bytes(reading)) == (None, {"eth0": (0, 0)})
 
 
 @pytest.mark.parametrize("shell", ["dash", "bash", "bash --posix", "busybox sh"])
@@ -348,7 +348,7 @@ def test_the_clock_of_the_first_processs_processor_is_read_at_the_end(tree: Tree
 
 
 def test_the_time_of_processors_is_that_of_the_command(tmp_path: Path) -> None:
-    made = Tree.at(tmp_path)
+    made = Tree.empty_node(tmp_path)
     made.interface("eth0")
     assert made.run("eth0").used_s is None, "the node does not show it"
     (made.root / "proc/self").symlink_to("/proc/self")

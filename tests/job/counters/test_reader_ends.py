@@ -10,7 +10,7 @@ import pytest
 
 from railyard.job.counters import NodeCounters, parse
 from tests.made.sysfs import TAG, Tree, write
-from tests.waiting import PATIENCE_S, wait_for
+from tests.patience import PATIENCE_S, wait_for
 
 #: As in /proc/net: each local address is in two tables, and an entry without an answer has no flags.
 FIB = """\
@@ -37,13 +37,13 @@ IP address       HW type     Flags       HW address            Mask     Device
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Tree:
-    tree = Tree.at(tmp_path, "vn2")
+    tree = Tree.empty_node(tmp_path, "vn2")
     write(tree.interface("hsn1"), {"carrier_changes": 3, "address": "0a:00:00:00:01:02"})
     write(tree.root / "proc/net", {"fib_trie": FIB.rstrip("\n"), "arp": ARP.rstrip("\n")})
     return tree
 
 
-def started(tree: Tree, *command: str, meant: str = "hsn1") -> "subprocess.Popen[str]":
+def start_reader(tree: Tree, *command: str, meant: str = "hsn1") -> "subprocess.Popen[str]":
     words = ["sh", str(tree.root / "reader.sh"), str(tree.root / "out"), TAG, meant, "", "--", *command]
     env = {
         "PATH": "/usr/bin:/bin", "RAILYARD_SYSFS": str(tree.root / "sys"), "RAILYARD_PROC": str(tree.root / "proc"),
@@ -52,18 +52,18 @@ def started(tree: Tree, *command: str, meant: str = "hsn1") -> "subprocess.Popen
     return subprocess.Popen(words, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def ended(tree: Tree, *command: str, meant: str = "hsn1") -> tuple[int, str]:
+def run_reader(tree: Tree, *command: str, meant: str = "hsn1") -> tuple[int, str]:
     """Return how the reader ended, and its error output."""
-    with started(tree, *command, meant=meant) as process:
+    with start_reader(tree, *command, meant=meant) as process:
         _, said = process.communicate(timeout=PATIENCE_S)
     return process.returncode, said
 
 
-def killed(tree: Tree, changes: Mapping[Path, int]) -> NodeCounters:
+def kill_reader(tree: Tree, changes: Mapping[Path, int]) -> NodeCounters:
     """Return what is left of a run with these changes, whose command did not end when it should."""
     begun = tree.root / "begun"
     script = f"trap '' TERM; : > {begun}; while :; do sleep 0.05; done"
-    with started(tree, "sh", "-c", script) as process:
+    with start_reader(tree, "sh", "-c", script) as process:
         wait_for(begun.exists, "the command")
         for path, value in changes.items():
             path.write_text(f"{value}\n")
@@ -82,29 +82,29 @@ def end(tree: Tree, process: "subprocess.Popen[str]", words: str) -> None:
 
 
 @pytest.mark.fault("session", "a node without a readable /sys", "vn2 has no readable /sys")
-def test_a_node_without_sys_is_refused_and_none_of_its_rails(tmp_path: Path, said: str) -> None:
-    tree = Tree.at(tmp_path, "vn2")
+def test_a_node_without_sys_is_refused_and_none_of_its_rails(tmp_path: Path, promise: str) -> None:
+    tree = Tree.empty_node(tmp_path, "vn2")
     for name in ("net", "infiniband"):
         (tree.root / "sys/class" / name).rmdir()
-    code, printed = ended(tree, "true")
-    assert (code, f"railyard: {said} " in printed) == (71, True)
+    code, printed = run_reader(tree, "true")
+    assert (code, f"railyard: {promise} " in printed) == (71, True)
     refusal = parse(tree.text, TAG).refusal
     assert refusal is not None
-    assert (refusal.rail, refusal.sentence.startswith(said)) == (None, True)
+    assert (refusal.rail, refusal.sentence.startswith(promise)) == (None, True)
 
 
 @pytest.mark.fault("session", "a node that shows another one's /sys", "vn2 has no /sys of its own")
-def test_a_node_with_anothers_sys_is_refused_and_none_of_its_rails(tree: Tree, said: str) -> None:
+def test_a_node_with_anothers_sys_is_refused_and_none_of_its_rails(tree: Tree, promise: str) -> None:
     write(tree.root / "proc/net", {"dev": "Inter-| Receive\n face |bytes\n  hsn2: 100 1 0\n  hsn1: 7 1 0"})
-    code, printed = ended(tree, "true", meant="hsn2")
-    assert (code, f"railyard: {said}: hsn2 is in its /proc/net/dev" in printed) == (71, True)
+    code, printed = run_reader(tree, "true", meant="hsn2")
+    assert (code, f"railyard: {promise}: hsn2 is in its /proc/net/dev" in printed) == (71, True)
     refusal = parse(tree.text, TAG).refusal
     assert refusal is not None
-    assert (refusal.rail, refusal.sentence.startswith(said)) == (None, True)
+    assert (refusal.rail, refusal.sentence.startswith(promise)) == (None, True)
 
 
 def test_a_rail_that_a_node_with_a_sys_has_not_is_that_rails(tree: Tree) -> None:
-    assert ended(tree, "true", meant="hsn9")[0] == 71
+    assert run_reader(tree, "true", meant="hsn9")[0] == 71
     refusal = parse(tree.text, TAG).refusal
     assert refusal is not None
     assert (refusal.rail, "does not exist" in refusal.sentence) == ("hsn9", True)
@@ -125,10 +125,12 @@ def test_a_link_whose_changes_no_kernel_counts_is_not_known(tree: Tree) -> None:
 
 
 @pytest.mark.fault("rail", "a carrier lost, and its job killed", "the run was killed")
-def test_a_killed_job_leaves_the_last_reading(tree: Tree, said: str) -> None:
+def test_a_killed_job_leaves_the_last_reading(tree: Tree, promise: str) -> None:
     folder = tree.root / "sys/class/net/hsn1"
-    found = killed(tree, {folder / "carrier": 0, folder / "carrier_changes": 4, folder / "statistics/tx_bytes": 900})
-    assert (found.killed, said in str(found.problem), found.exit_code) == (True, True, None)
+    found = kill_reader(
+        tree, {folder / "carrier": 0, folder / "carrier_changes": 4, folder / "statistics/tx_bytes": 900}
+    )
+    assert (found.killed, promise in str(found.problem), found.exit_code) == (True, True, None)
     device = found.device("hsn1")
     assert device is not None
     assert (device.carrier_before, device.carrier_after, device.carrier_changes) == (True, False, 1)
@@ -143,7 +145,7 @@ def test_a_run_that_left_no_last_reading_is_not_read_as_one(tree: Tree) -> None:
 
 
 def test_after_a_failure_the_node_says_its_addresses_and_whom_it_believes_behind_others(tree: Tree) -> None:
-    assert ended(tree, "false") == (1, "")
+    assert run_reader(tree, "false") == (1, "")
     read = parse(tree.text, TAG)
     assert read.problem is None
     assert read.addresses.hardware == {"0a:00:00:00:01:02": "hsn1"}
@@ -163,7 +165,7 @@ def test_a_node_that_is_killed_has_said_its_own_addresses(tree: Tree) -> None:
     assert parse(tree.text[: tree.text.index("after at ")], TAG).addresses.own == ("10.1.2.2",)
 
 
-def unmoved(tree: Tree, state: str, where: str) -> str:
+def stuck_command(tree: Tree, state: str, where: str) -> str:
     """Return a command that writes its own state as the kernel would show it, then a line, and does not end.
 
     The file ``begun`` says that it ignores the signal to end: sent earlier, the signal would end it.
@@ -188,7 +190,7 @@ def test_a_process_that_the_signal_to_end_did_not_end_is_said_with_its_state(
     """Another rank is stopped, and 77 is a stranger."""
     write(tree.root / "proc/77", {"stat": "77 (a b) D) D 1 77", "wchan": "other"})
     write(tree.root / "proc/99999999", {"stat": f"99999999 (IMB) T {os.getpid()} 1"})
-    with started(tree, "sh", "-c", unmoved(tree, state, where)) as process:
+    with start_reader(tree, "sh", "-c", stuck_command(tree, state, where)) as process:
         assert process.stdout is not None
         process.stdout.readline()
         end(tree, process, "stuck 99999999")
@@ -202,7 +204,7 @@ def test_a_signal_that_comes_while_the_command_starts_has_its_state_said_too(tre
     sent = f"until [ -e {tree.root}/begun ]; do :; done; kill -TERM $$"
     reader.write_text(text.replace("\nchild=$!", f"\n{sent}\nchild=$!"))
     write(tree.root / "proc/99999999", {"stat": f"99999999 (IMB) T {os.getpid()} 1"})
-    with started(tree, "sh", "-c", unmoved(tree, "T", "do_signal_stop")) as process:
+    with start_reader(tree, "sh", "-c", stuck_command(tree, "T", "do_signal_stop")) as process:
         assert process.stdout is not None
         process.stdout.readline()
         end(tree, process, "stuck 99999999")

@@ -3,7 +3,7 @@
 import pytest
 
 from railyard.job.counters import join_launches, parse
-from tests.made.judged import TAG, counters_file
+from tests.made.judged_run import TAG, counters_file
 
 RAIL = ("hsn0",)
 
@@ -52,6 +52,6 @@ def test_a_file_of_another_run_is_no_part_of_this_one(number: int) -> None:
 
 
 @pytest.mark.fault("path", "a node read no counters in one of two launches", "vn1")
-def test_a_node_that_was_not_read_in_each_launch_is_left_out(said: str) -> None:
-    assert [parse(text, TAG).node for text in join_launches([FIRST, SECOND[:1]], TAG)] == [said]
-    assert [parse(text, TAG).node for text in join_launches([FIRST[:1], SECOND], TAG)] == [said]
+def test_a_node_that_was_not_read_in_each_launch_is_left_out(promise: str) -> None:
+    assert [parse(text, TAG).node for text in join_launches([FIRST, SECOND[:1]], TAG)] == [promise]
+    assert [parse(text, TAG).node for text in join_launches([FIRST[:1], SECOND], TAG)] == [promise]

@@ -8,8 +8,8 @@ import pytest
 from railyard.parsers.detect import parse
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.output import ParsedOutput, ParseError
-from tests.parsers.test_broken_lines import WAYS, at_blanks, broken, folded, name_of, text_of
-from tests.parsers.test_joined_lines import filled
+from tests.parsers.test_broken_lines import WAYS, at_blanks, break_lines, fold_words, name_of, text_of
+from tests.parsers.test_joined_lines import fill_paragraphs
 
 HERE = Path(__file__).parent
 
@@ -25,7 +25,7 @@ ITEMS = samples_of("ibportstate", "mlxlink", "ibqueryerrors", "ibstatus", "perfq
 
 
 def filled_to_one_blank(text: str, width: int) -> str:
-    return filled(text, width, keeps_blanks=False)
+    return fill_paragraphs(text, width, keeps_blanks=False)
 
 
 def ports_of(parsed: ParsedOutput) -> list[PortState]:
@@ -42,7 +42,7 @@ def is_wrong(text: str, ports: list[PortState]) -> bool:
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=name_of)
-@pytest.mark.parametrize("way", [*WAYS, filled, filled_to_one_blank])
+@pytest.mark.parametrize("way", [*WAYS, fill_paragraphs, filled_to_one_blank])
 @pytest.mark.parametrize("apart", [12, pytest.param(3, marks=pytest.mark.full)])
 def test_no_value_of_a_port_changes_without_a_word(path: Path, way: Callable[[str, int], str], apart: int) -> None:
     text = text_of(path)
@@ -52,7 +52,7 @@ def test_no_value_of_a_port_changes_without_a_word(path: Path, way: Callable[[st
 
 
 @pytest.mark.parametrize("path", ITEMS, ids=name_of)
-@pytest.mark.parametrize("way", [*WAYS, filled, filled_to_one_blank])
+@pytest.mark.parametrize("way", [*WAYS, fill_paragraphs, filled_to_one_blank])
 @pytest.mark.parametrize("apart", [11, pytest.param(1, marks=pytest.mark.full)])
 def test_no_value_of_an_item_changes_without_a_word(path: Path, way: Callable[[str, int], str], apart: int) -> None:
     text = text_of(path)
@@ -74,14 +74,14 @@ def test_a_line_of_noise_between_items_is_no_rest_of_one() -> None:
 @pytest.mark.parametrize(
     ("name", "way", "width", "line", "found"),
     [
-        ("samples/iblinkinfo", broken, 88, 7, "2 8[ ] ==( 4X 53.125 Gbps Active/ LinkUp)==> 18 1[ ] "),
+        ("samples/iblinkinfo", break_lines, 88, 7, "2 8[ ] ==( 4X 53.125 Gbps Active/ LinkUp)==> 18 1[ ] "),
         ("samples/iblinkinfo-l", at_blanks, 56, 1, "0x00aa000000000001"),
-        ("samples/iblinkinfo-old", broken, 45, 1, "Switch 0x00aa000000000002 old leaf of a vendo"),
-        ("samples/ibnetdiscover-p", filled, 200, 1, "CA 17 1"),
-        ("samples/rdma_link", folded, 112, 2, "netdev ib0"),
-        ("made/rdma_link-two-links", broken, 102, 2, "U"),
+        ("samples/iblinkinfo-old", break_lines, 45, 1, "Switch 0x00aa000000000002 old leaf of a vendo"),
+        ("samples/ibnetdiscover-p", fill_paragraphs, 200, 1, "CA 17 1"),
+        ("samples/rdma_link", fold_words, 112, 2, "netdev ib0"),
+        ("made/rdma_link-two-links", break_lines, 102, 2, "U"),
         ("samples/mlxlink", at_blanks, 62, 14, "Enabled Link Speed : 0x000000f1"),
-        ("made/ibstatus-one-port", broken, 41, 2, "default gid: fe80:0000:0000:0000:b859:9"),
+        ("made/ibstatus-one-port", break_lines, 41, 2, "default gid: fe80:0000:0000:0000:b859:9"),
     ],
 )
 def test_the_failure_names_the_line(
@@ -96,6 +96,6 @@ def test_the_failure_names_the_line(
 
 def test_a_row_that_is_broken_at_a_blank_is_read() -> None:
     text = text_of(HERE / "samples" / "iblinkinfo.txt")
-    parsed = parse(folded(text, 112))
+    parsed = parse(fold_words(text, 112))
     assert not parsed.failures
     assert ports_of(parsed) == ports_of(parse(text))

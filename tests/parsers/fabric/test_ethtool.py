@@ -22,11 +22,11 @@ def module(name: str) -> dict[str, object]:
     return dict(port.module)
 
 
-def judged(name: str) -> OpticReport:
+def optic_report(name: str) -> OpticReport:
     return report_of(module(name))  # type: ignore[arg-type]
 
 
-def said(report: OpticReport) -> list[tuple[str, str]]:
+def findings_of(report: OpticReport) -> list[tuple[str, str]]:
     return [(one.level, one.found) for one in report.findings]
 
 
@@ -44,16 +44,16 @@ def test_an_sfp_has_one_lane_with_all_four_thresholds() -> None:
 
 
 def test_a_weak_light_is_a_warning_and_a_flag_that_is_over_too() -> None:
-    assert said(judged("ethtool-sfp")) == [
+    assert findings_of(optic_report("ethtool-sfp")) == [
         ("warning", "received power of lane 1 -16 dBm"),
         ("warning", "laser bias current of lane 1 7.125 mA, and the module's flag of a low alarm"),
     ]
 
 
 def test_a_dead_laser_and_no_light_are_alarms_of_their_lanes() -> None:
-    found = judged("ethtool")
+    found = optic_report("ethtool")
     assert found.name == "QSFP28, EXAMPLE Q28-SR4-X, serial X000456"
-    assert said(found) == [
+    assert findings_of(found) == [
         ("alarm", "laser bias current of lane 4 0 mA"),
         ("alarm", "transmitted power of lane 4 no light"),
         ("alarm", "received power of lane 2 no light"),
@@ -61,8 +61,8 @@ def test_a_dead_laser_and_no_light_are_alarms_of_their_lanes() -> None:
 
 
 def test_a_module_of_eight_lanes_that_uses_four_is_judged_by_these() -> None:
-    found = judged("ethtool-cmis")
-    assert said(found) == [("warning", "temperature 74.5 C")]
+    found = optic_report("ethtool-cmis")
+    assert findings_of(found) == [("warning", "temperature 74.5 C")]
     assert found.unjudged == ("lanes 5 to 8: no bias and no light either way, as lanes that are not used",)
     # ethtool prints the flags of other lanes
     assert not any(key.startswith("flag_rx") for key in module("ethtool-cmis"))
@@ -72,7 +72,7 @@ def test_json_is_read_with_keys_that_stand_twice() -> None:
     values = module("ethtool-json")
     assert (values["temperature_c"], values["temperature_c_high_alarm"]) == (38.25, 78.0)
     assert (values["serial"], values["rx_power_dbm_lane2"], values["rx_power_dbm_lane1"]) == ("X000456", -40.0, -0.97)
-    assert said(judged("ethtool-json")) == [("alarm", "received power of lane 2 no light")]
+    assert findings_of(optic_report("ethtool-json")) == [("alarm", "received power of lane 2 no light")]
 
 
 def test_newer_json_has_a_key_of_its_own_for_what_is_measured() -> None:
@@ -91,7 +91,7 @@ def test_mlxlink_has_alarms_only_and_prints_no_light_as_minus_40() -> None:
         3.2612,
         3e-9,
     )
-    assert said(judged("mlxlink-module")) == [
+    assert findings_of(optic_report("mlxlink-module")) == [
         ("alarm", "transmitted power of lane 3 5.1 dBm"),
         ("alarm", "received power of lane 2 no light"),
     ]
@@ -174,7 +174,7 @@ def test_json_may_name_thresholds_apart() -> None:
 
 def test_mlxlink_may_print_the_unit_of_the_temperature() -> None:
     (port,) = FABRIC_PARSERS["mlxlink"](text("mlxlink-module").replace("54 [-5..75]", "88C [-5C..75C]")).fabric
-    assert ("alarm", "temperature 88 C") in said(report_of(port.module))
+    assert ("alarm", "temperature 88 C") in findings_of(report_of(port.module))
 
 
 def test_a_mailer_that_broke_lines_loses_no_value() -> None:

@@ -187,7 +187,7 @@ def test_a_port_of_roce_without_a_gid_that_jobs_can_use_is_named(
     assert hardware_remarks(gids(*rows)) == remarks
 
 
-def shown(hardware: Hardware) -> set[str]:
+def hardware_values(hardware: Hardware) -> set[str]:
     """Return each value of each part, without its line."""
     rows = [row for rows in hardware.as_json().values() for row in rows]
     return {
@@ -201,13 +201,13 @@ def shown(hardware: Hardware) -> set[str]:
 def test_a_text_cut_at_any_byte_gives_no_value_that_the_whole_lacks(name: str) -> None:
     parse = {"lspci": lspci.parse, "show_gids": show_gids.parse}.get(name.partition("-")[0], nvidia_smi.parse)
     text = sample(name)
-    whole = {each for each in shown(parse(text).hardware)}
+    whole = {each for each in hardware_values(parse(text).hardware)}
     for cut in range(1, len(text)):
         try:
             part = parse(text[:cut]).hardware
         except ParseError:
             continue
-        more = {each for each in shown(part) - whole if " line " not in each and " degraded " not in each}
+        more = {each for each in hardware_values(part) - whole if " line " not in each and " degraded " not in each}
         assert not more, f"cut at {cut}"
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from railyard.parsers.fabric import FABRIC_PARSERS, FABRIC_TOOLS
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.output import ParsedOutput, ParseError
-from tests.parsers.test_joined_lines import filled
+from tests.parsers.test_joined_lines import fill_paragraphs
 
 HERE = Path(__file__).parent
 RECORDINGS = sorted((HERE / "recordings").glob("*.out"))
@@ -43,7 +43,7 @@ def values(port: PortState) -> set[tuple[Any, ...]]:
     return found
 
 
-def parsed(tool: str, text: str) -> ParsedOutput | None:
+def parse_or_none(tool: str, text: str) -> ParsedOutput | None:
     try:
         return FABRIC_PARSERS[tool](text)
     except ParseError:
@@ -65,7 +65,7 @@ def test_a_text_cut_at_any_byte_gives_no_value_that_the_whole_lacks(name: str) -
     whole = [values(port) for port in FABRIC_PARSERS[tool](text).fabric]
     step = 3 if len(text) < 2000 else 37
     for cut in sorted({*range(1, len(text), step), *range(max(1, len(text) - 200), len(text))}):
-        part = parsed(tool, text[:cut])
+        part = parse_or_none(tool, text[:cut])
         for port, all_of_it in zip(part.fabric if part else (), whole, strict=False):
             assert values(port) <= all_of_it, f"cut at {cut}"
         assert part is None or len(part.fabric) <= len(whole)
@@ -86,7 +86,7 @@ def test_noise_between_lines_changes_no_value(name: str, noise: str) -> None:
 @pytest.mark.parametrize("name", TEXTS)
 def test_no_parser_reads_another_tools_text(name: str) -> None:
     tool, text = TEXTS[name]
-    assert [other for other in FABRIC_PARSERS if other != tool and parsed(other, text)] == []
+    assert [other for other in FABRIC_PARSERS if other != tool and parse_or_none(other, text)] == []
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_row_that_lost_one_sign_or_blank_is_read_or_named(name: str, apart: in
     for place, line in enumerate(lines[:40]):
         for sign in [found.start() for found in re.finditer(r"[^\w\s/]|\s", line)][place % apart :: apart]:
             changed = line[:sign] + line[sign + 1 :]
-            found = parsed(tool, "\n".join([*lines[:place], changed, *lines[place + 1 :]]))
+            found = parse_or_none(tool, "\n".join([*lines[:place], changed, *lines[place + 1 :]]))
             if found and _rows(found) < _rows(whole):
                 assert len(found.failures) > len(whole.failures), f"line {place + 1}: {changed}"
 
@@ -124,7 +124,7 @@ def test_a_row_that_lost_one_sign_or_blank_is_read_or_named(name: str, apart: in
 @pytest.mark.parametrize("width", range(60, 121, 12))
 def test_lines_that_fmt_joined_lose_no_port_in_silence(name: str, width: int) -> None:
     tool, text = TEXTS[name]
-    found, whole = parsed(tool, filled(text, width)), FABRIC_PARSERS[tool](text)
+    found, whole = parse_or_none(tool, fill_paragraphs(text, width)), FABRIC_PARSERS[tool](text)
     if found and _rows(found) < _rows(whole):
         assert len(found.failures) > len(whole.failures)
 
@@ -136,7 +136,7 @@ def _rows(parsed: ParsedOutput) -> int:
 @pytest.mark.parametrize("tool", FABRIC_TOOLS)
 @given(text=st.one_of(st.text(), st.lists(st.sampled_from(PIECES) | st.text(max_size=20)).map("\n".join)))
 def test_any_text_gives_ports_or_a_parse_error(tool: str, text: str) -> None:
-    found = parsed(tool, text)
+    found = parse_or_none(tool, text)
     assert found is None or found.fabric or found.failures or found.remarks or text
     for port in found.fabric if found else ():
         assert port.line <= text.count("\n") + 1

@@ -75,11 +75,11 @@ def test_why_no_job_can_run_there(state: str, unfit: str | None) -> None:
     "scheduler", "a node that lost a memory module with its reboot", "vn3 is not registered with what slurm.conf has"
 )
 @pytest.mark.parametrize("state", ["IDLE+INVALID_REG", "INVAL"])
-def test_a_node_that_registered_with_less_runs_no_job(state: str, said: str) -> None:
+def test_a_node_that_registered_with_less_runs_no_job(state: str, promise: str) -> None:
     found = parse_nodes(
         f"NodeName=vn3 State={state} Partitions=all Reason=Low RealMemory [slurm@2026-11-21T18:00:00]\n"
     )
-    assert describe_untested(found) == f"{said} (Low RealMemory)"
+    assert describe_untested(found) == f"{promise} (Low RealMemory)"
 
 
 def test_only_an_idle_node_without_a_fault_is_ready() -> None:

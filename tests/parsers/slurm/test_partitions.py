@@ -12,7 +12,7 @@ from railyard.parsers.slurm import Partition, of_jobs, parse
 FOLDER = Path(__file__).parents[2] / "recordings" / "slurm"
 
 
-def recorded(name: str) -> tuple[Partition, ...]:
+def recorded_partitions(name: str) -> tuple[Partition, ...]:
     return parse((FOLDER / f"{name}.txt").read_text(encoding="utf-8"))
 
 
@@ -24,14 +24,14 @@ def recorded(name: str) -> tuple[Partition, ...]:
     ],
 )
 def test_whole_nodes_are_known_in_the_words_of_each_release(name: str, words: tuple[str, str]) -> None:
-    first, second = recorded(name)
+    first, second = recorded_partitions(name)
     assert first == Partition("all", True, "UP", *words)
     assert second == Partition("urgent", False, "UP", *words)
     assert (first.sharing, first.why_closed) == (None, None)
 
 
 def test_a_partition_that_gives_whole_blocks_gives_whole_nodes() -> None:
-    _, second = recorded("26.05.3/partitions-topo")
+    _, second = recorded_partitions("26.05.3/partitions-topo")
     assert (second.exclusive, second.oversubscribe, second.sharing) == ("TOPO", "NO", None)
 
 
@@ -47,10 +47,10 @@ def test_a_partition_that_gives_parts_of_nodes_says_how(
 
 @pytest.mark.parametrize("name", ["partitions-down", "26.05.3/partitions-down"])
 def test_a_partition_that_starts_no_jobs_is_named_if_jobs_use_it(name: str) -> None:
-    assert [(one.name, one.why_closed) for one in of_jobs(recorded(name), ("urgent",))] == [
+    assert [(one.name, one.why_closed) for one in of_jobs(recorded_partitions(name), ("urgent",))] == [
         ("urgent", "starts no jobs (State=DOWN)")
     ]
-    assert [(one.name, one.why_closed) for one in of_jobs(recorded(name), ())] == [("all", None)]
+    assert [(one.name, one.why_closed) for one in of_jobs(recorded_partitions(name), ())] == [("all", None)]
 
 
 @pytest.mark.parametrize(

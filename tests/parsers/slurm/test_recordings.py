@@ -39,11 +39,11 @@ RECORDS = [path for path in ALL if not path.stem.startswith(("blocked", "waits",
 WAITING = [path for path in ALL if path.stem.startswith(("blocked", "waits"))]
 
 
-def named(path: Path) -> str:
+def record_name(path: Path) -> str:
     return str(path.relative_to(FOLDER).with_suffix(""))
 
 
-@pytest.mark.parametrize("path", RECORDS, ids=named)
+@pytest.mark.parametrize("path", RECORDS, ids=record_name)
 def test_a_record_is_what_its_name_says(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     job, nodes = parse_job(text), parse_nodes(text)
@@ -75,7 +75,7 @@ def test_a_job_that_was_suspended_keeps_the_time_of_it_when_it_goes_on_and_when_
         assert job is not None and job.suspended is path.stem.startswith("suspended")
 
 
-@pytest.mark.parametrize("path", WAITING, ids=named)
+@pytest.mark.parametrize("path", WAITING, ids=record_name)
 def test_a_job_without_nodes_waits_whatever_its_state_is_called(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     job = parse_job(text)

@@ -22,7 +22,7 @@ from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment, assess
 from tests.made.sysfs import Tree
 from tests.made.sysfs import write as write_files
-from tests.waiting import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 #: A client and a server have TCP ports of this host by it: each process of pytest has ports of its own.
 TAG = f"1a2b3c4d-{os.getpid():x}"
@@ -165,7 +165,7 @@ class Ran:
     per_node: int
     fabric: str
 
-    def assessed(
+    def assess_run(
         self,
         benchmark: str,
         parse: Callable[[str], ParsedOutput],
@@ -218,7 +218,7 @@ def bed(tmp_path: Path, roomy: Site) -> Bed:
     site = with_stand_ins(roomy, tmp_path)
     trees = {}
     for node in NODES:
-        tree = trees[node] = Tree.at(tmp_path / "nodes" / node, node)
+        tree = trees[node] = Tree.empty_node(tmp_path / "nodes" / node, node)
         for card in ("mlx5_0", "mlx5_1"):
             port = tree.port(card, counters={"port_xmit_data": 1 << 40, "port_rcv_data": 1 << 41, "symbol_error": 0})
             write_files(port, {"rate": "400 Gb/sec (4X NDR)"})

@@ -17,8 +17,8 @@ from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.scripts import REHEARSAL
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
-from tests.made.rehearsed import site
-from tests.waiting import wait_for
+from tests.made.rehearsal_site import site
+from tests.patience import wait_for
 
 SITES = Path(__file__).parents[2] / "sites/rehearsed"
 PLENTY = 20_000

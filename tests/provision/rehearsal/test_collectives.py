@@ -50,7 +50,7 @@ def run(
     program = key.split("/")[1]
     given: dict[str, Any] = {"nodes": ("n8", "n9", "n10", "n11"), "per_node": 2, **more}
     ran = bed.run("nccl", "nccl", program, words, rails=rails, **given)
-    return ran.assessed(key, nccl.parse, told=Repetitions(20, 5), validates=True)
+    return ran.assess_run(key, nccl.parse, told=Repetitions(20, 5), validates=True)
 
 
 SPLIT = {"NCCL_TESTS_SPLIT": "MOD 2"}

@@ -42,7 +42,7 @@ def roomy(tmp_path: Path) -> Site:
 
 @pytest.fixture
 def over_slingshot(bed: Bed) -> Bed:
-    bed.trees = {node: Tree.at(bed.root / "slingshot" / node, node) for node in NODES}
+    bed.trees = {node: Tree.empty_node(bed.root / "slingshot" / node, node) for node in NODES}
     for tree in bed.trees.values():
         for number in range(2):
             names = ("hni_sts_tx_ok_octets", "hni_sts_rx_ok_octets")
@@ -55,7 +55,7 @@ def run(bed: Bed, **variables: str) -> Assessment:
     ran = bed.run(
         "rccl", "nccl", "all_reduce_perf", WORDS, rails=2, nodes=NODES, per_node=2, fabric="hsn", variables=variables
     )
-    return ran.assessed("nccl/all_reduce_perf", nccl.parse, told=Repetitions(20, 5), validates=True)
+    return ran.assess_run("nccl/all_reduce_perf", nccl.parse, told=Repetitions(20, 5), validates=True)
 
 
 def test_a_healthy_collective_goes_over_the_plugin_and_is_proven(over_slingshot: Bed) -> None:

@@ -52,7 +52,7 @@ def roomy(tmp_path: Path) -> Site:
 def test_writes_are_summed_over_two_cards_and_their_path_is_proven(
     bed: Bed, words: tuple[str, ...], key: str, ways: int
 ) -> None:
-    bed.trees = {node: Tree.at(bed.root / "slingshot" / node, node) for node in NODES}
+    bed.trees = {node: Tree.empty_node(bed.root / "slingshot" / node, node) for node in NODES}
     for tree in bed.trees.values():
         for number in range(2):
             names = ("hni_sts_tx_ok_octets", "hni_sts_rx_ok_octets")
@@ -64,7 +64,7 @@ def test_writes_are_summed_over_two_cards_and_their_path_is_proven(
         nodes=NODES, rails=2, fabric="hsn", command=ClientAndServer("cxi", "slingshot", False), files=scripts(),
     )  # fmt: skip
     assert (ran.exit_code, ran.stderr) == (0, "")
-    found = ran.assessed(f"cxi/cxi_write_bw{key}", lambda text: rail_parts.parse(text, cxi.parse), pairs=2)
+    found = ran.assess_run(f"cxi/cxi_write_bw{key}", lambda text: rail_parts.parse(text, cxi.parse), pairs=2)
     assert (found.verdict.state, found.path.state) == ("report-only", "proven"), found.verdict.text
     # Of two links of 200 Gbit/s each.
     assert max(found.curves[0].values) == pytest.approx(ways * 2 * 25000 * 0.95, rel=0.06)

@@ -12,17 +12,17 @@ import pytest
 from railyard.cluster.doctor import rail_rules
 from railyard.cluster.doctor.node_block import SCRIPT, parse, rails_of
 from railyard.cluster.fabric.judge import judge
-from railyard.cluster.fabric.model import Readings, expected_of
+from railyard.cluster.fabric.model import Readings, expected_fabric
 from railyard.cluster.fabric.sysfs import cards_of, ports_of
 from railyard.provision.rehearsal.nodes import choose
 from railyard.site.site import Site, site_at
 from railyard.site.systems.model import System
 from railyard.site.systems.parts import Gpus
-from tests.made.rehearsed import site
+from tests.made.rehearsal_site import site
 from tests.provision.rehearsal import conftest
 from tests.provision.rehearsal.conftest import Bed
 from tests.provision.rehearsal.test_collectives import NCCL, run
-from tests.provision.rehearsal.test_sysfs import laid
+from tests.provision.rehearsal.test_sysfs import unpack_sysfs
 
 DOCTOR = Path(rail_rules.__file__).parent / SCRIPT
 ROCE = (("kind: ib", "kind: roce"), ("link: ib-ndr", "link: roce-100"))
@@ -78,9 +78,9 @@ ROWS: dict[str, tuple[tuple[tuple[str, str], ...], str]] = {
 
 def findings(folder: Path, system: System) -> list[str]:
     """Return what ``railyard fabric`` and ``railyard doctor`` find wrong with rails, cards and slots of one node."""
-    sys = laid(folder, system)
+    sys = unpack_sysfs(folder, system)
     (name,) = system.fabrics
-    report = judge(expected_of(system, name), Readings(own=ports_of(sys, "n3"), cards=cards_of(sys, "n3")))
+    report = judge(expected_fabric(system, name), Readings(own=ports_of(sys, "n3"), cards=cards_of(sys, "n3")))
     said = subprocess.run(
         ["sh", str(DOCTOR), rails_of(system)], env={"PATH": "/usr/bin:/bin", "RAILYARD_SYSFS": str(sys)},
         capture_output=True, text=True, check=True,

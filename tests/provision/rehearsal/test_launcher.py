@@ -24,15 +24,15 @@ from railyard.provision.rehearsal.sysfs import Machine
 from railyard.site.systems.jobs import OWN_LAUNCHERS
 from railyard.stacks import ask
 from railyard.stacks.model import STACKS
+from tests.patience import PATIENCE_S
 from tests.provision.rehearsal.conftest import TAG, Bed, Ran
-from tests.waiting import PATIENCE_S
 
 #: Two sockets of four cores, of two threads each: cores 0 to 3 are near the first, with 8 to 11.
 MACHINE = Machine(2, 4, 2, 1 << 30)
 JOB = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[1-2,9]", "SLURM_TASKS_PER_NODE": "2(x2),1"}
 
 
-def planned(stack: str, words: str, **job: str) -> dict[str, list[str]]:
+def plan_lines(stack: str, words: str, **job: str) -> dict[str, list[str]]:
     return plan(stack, read(stack, words.split(), {}), MACHINE, {**JOB, **job})
 
 
@@ -40,7 +40,7 @@ def places(stack: str, words: str, **job: str) -> list[tuple[str, str, str]]:
     """Return node, number there and processors, in the order of the ranks."""
     found = [
         (line.split(f"{_RANK[stack]}=")[1].split()[0], node, *line.split()[:2])
-        for node, lines in planned(stack, words, **job).items()
+        for node, lines in plan_lines(stack, words, **job).items()
         for line in lines
     ]
     return [(node, local, bound) for _, node, local, bound in sorted(found)]
@@ -83,18 +83,18 @@ def test_a_rank_is_bound_as_its_launcher_binds_it(stack: str, words: str, bound:
 
 
 def test_each_launcher_sets_its_own_variables() -> None:
-    (line,) = planned("openmpi", "-np 1 prog")["n1"]
+    (line,) = plan_lines("openmpi", "-np 1 prog")["n1"]
     assert line.split()[2:] == [
         "OMPI_COMM_WORLD_RANK=0", "OMPI_COMM_WORLD_SIZE=1", "OMPI_COMM_WORLD_LOCAL_RANK=0",
         "OMPI_COMM_WORLD_LOCAL_SIZE=1", "OMPI_COMM_WORLD_NODE_RANK=0", "PMIX_RANK=0", "SLURM_PROCID=0",
     ]  # fmt: skip
-    line = planned("mpich", "-n 4 prog")["n2"][1]
+    line = plan_lines("mpich", "-n 4 prog")["n2"][1]
     assert line.split()[2:] == ["PMI_RANK=3", "PMI_SIZE=4", "MPI_LOCALRANKID=1", "MPI_LOCALNRANKS=2"]
 
 
 def test_slurms_number_is_that_of_open_mpis_own_process_and_no_ranks() -> None:
     """It starts its own node's ranks itself, and Slurm counts those of the other nodes from 0."""
-    found = {node: lines[0].split("SLURM_PROCID=")[1] for node, lines in planned("openmpi", "-np 5 prog").items()}
+    found = {node: lines[0].split("SLURM_PROCID=")[1] for node, lines in plan_lines("openmpi", "-np 5 prog").items()}
     assert found == {"n1": "0", "n2": "0", "n9": "1"}
 
 
@@ -121,7 +121,7 @@ def test_variables_reach_every_rank() -> None:
 )
 def test_what_a_launcher_cannot_do_it_refuses(stack: str, words: str, sentence: str) -> None:
     with pytest.raises(RailyardError) as error:
-        planned(stack, words)
+        plan_lines(stack, words)
     assert sentence in str(error.value)
 
 
@@ -138,9 +138,9 @@ def test_host_files_and_slurms_lists() -> None:
 def test_a_job_of_pbs_and_one_of_grid_engine_say_their_nodes_in_files(tmp_path: Path) -> None:
     file = tmp_path / "nodes"
     file.write_text("n2\nn2\nn1\n")
-    assert placed("mpich", "-n 3 prog", PBS_NODEFILE=str(file)) == [("n2", "0"), ("n2", "1"), ("n1", "0")]
+    assert rank_places("mpich", "-n 3 prog", PBS_NODEFILE=str(file)) == [("n2", "0"), ("n2", "1"), ("n1", "0")]
     file.write_text("n9 2 all.q@n9 UNDEFINED\nn1 1 all.q@n1 UNDEFINED\n")
-    assert placed("mpich", "-n 3 prog", PE_HOSTFILE=str(file)) == [("n9", "0"), ("n9", "1"), ("n1", "0")]
+    assert rank_places("mpich", "-n 3 prog", PE_HOSTFILE=str(file)) == [("n9", "0"), ("n9", "1"), ("n1", "0")]
 
 
 def test_intel_mpi_fills_the_slots_of_a_job_of_pbs_unless_it_is_told_not_to(tmp_path: Path) -> None:
@@ -148,13 +148,13 @@ def test_intel_mpi_fills_the_slots_of_a_job_of_pbs_unless_it_is_told_not_to(tmp_
     file.write_text("n1\n" * 48 + "n2\n" * 48)
     job = {"PBS_NODEFILE": str(file)}
     on_each, filled = [("n1", "0"), ("n2", "0")], [("n1", "0"), ("n1", "1")]
-    assert placed("intelmpi", "-n 2 -ppn 1 prog", **job) == filled
-    assert placed("mpich", "-n 2 -ppn 1 prog", **job) == on_each
-    assert placed("intelmpi", "-n 2 -hosts n1:1,n2:1 prog", **job) == on_each
-    assert placed("intelmpi", "-n 2 -ppn 1 prog", **job, I_MPI_JOB_RESPECT_PROCESS_PLACEMENT="disable") == on_each
+    assert rank_places("intelmpi", "-n 2 -ppn 1 prog", **job) == filled
+    assert rank_places("mpich", "-n 2 -ppn 1 prog", **job) == on_each
+    assert rank_places("intelmpi", "-n 2 -hosts n1:1,n2:1 prog", **job) == on_each
+    assert rank_places("intelmpi", "-n 2 -ppn 1 prog", **job, I_MPI_JOB_RESPECT_PROCESS_PLACEMENT="disable") == on_each
 
 
-def placed(stack: str, words: str, **job: str) -> list[tuple[str, str]]:
+def rank_places(stack: str, words: str, **job: str) -> list[tuple[str, str]]:
     """Return node and number there, in the order of the ranks, in a job of another scheduler than Slurm."""
     lines = plan(stack, read(stack, words.split(), {}), MACHINE, job)
     found = [
@@ -238,7 +238,7 @@ exec "$@"
 """
 
 
-def launched(bed: Bed, stack: str, program: str, *words: str) -> Ran:
+def launch_program(bed: Bed, stack: str, program: str, *words: str) -> Ran:
     """Run osu_bw or osu_mbw_mr over two rails of two nodes, two ranks each, as a job script with a launcher does."""
     nodes = ("n9", "n10")
     launchers = write_launchers(bed.root, bed.site.system)[stack]
@@ -278,9 +278,9 @@ def launched(bed: Bed, stack: str, program: str, *words: str) -> Ran:
     ],
 )
 def test_its_ranks_are_one_run_whose_path_is_proven(bed: Bed, stack: str, words: tuple[str, ...]) -> None:
-    ran = launched(bed, stack, "osu_mbw_mr", *words)
+    ran = launch_program(bed, stack, "osu_mbw_mr", *words)
     assert (ran.exit_code, ran.stderr) == (0, "")
-    found = ran.assessed("osu/osu_mbw_mr", osu.parse, window=64, told=Repetitions(9, 0))
+    found = ran.assess_run("osu/osu_mbw_mr", osu.parse, window=64, told=Repetitions(9, 0))
     assert (found.verdict.state, found.path.state) == ("report-only", "proven"), found.verdict.text
     assert "[ pairs: 2 ]" in ran.stdout
 
@@ -288,7 +288,7 @@ def test_its_ranks_are_one_run_whose_path_is_proven(bed: Bed, stack: str, words:
 def test_a_fault_is_found_below_it_too(bed: Bed) -> None:
     """The other end of the rail that a library leaves out idles too: the first node of the two is named."""
     bed.plant(Fault("idle", "idle", "n10", "mlx5_1:1"))
-    found = launched(bed, "openmpi", "osu_mbw_mr", "mpirun", "-np", "4").assessed(
+    found = launch_program(bed, "openmpi", "osu_mbw_mr", "mpirun", "-np", "4").assess_run(
         "osu/osu_mbw_mr", osu.parse, window=64, told=Repetitions(9, 0)
     )
     assert found.path.state == "failed" and "rail mlx5_1:1 of n9 sent 0.0 kB" in found.verdict.text

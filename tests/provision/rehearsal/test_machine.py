@@ -7,7 +7,7 @@ import pytest
 from railyard.cluster.detect.detected_cluster import processors_of
 from railyard.cluster.detect.source import Folder
 from railyard.provision.rehearsal.sysfs import Machine, machine_assumptions, machine_of
-from tests.made.rehearsed import site
+from tests.made.rehearsal_site import site
 
 TWO_THREADS = Machine(2, 56, 2, 500 << 30)
 

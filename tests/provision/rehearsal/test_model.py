@@ -107,7 +107,7 @@ def test_a_slow_rail_costs_large_messages_and_not_the_start() -> None:
     ],
 )
 def test_the_slowest_part_of_a_message_counts(shares: tuple[float, ...], left: tuple[float, ...], rate: float) -> None:
-    assert traffic.left_over(shares, left) == pytest.approx(rate)
+    assert traffic.rate_share(shares, left) == pytest.approx(rate)
 
 
 def test_faults_are_of_a_rail_of_a_node() -> None:

@@ -8,7 +8,7 @@ from railyard.base.errors import SetupError
 from railyard.provision.rehearsal.nodes import choose, leaf_switches, memory_available_mib, site_nodes
 from railyard.site.systems.load import load_systems
 from railyard.site.systems.model import System
-from tests.made.rehearsed import LEAVES, NODES, site
+from tests.made.rehearsal_site import LEAVES, NODES, site
 
 PLENTY = 20_000
 

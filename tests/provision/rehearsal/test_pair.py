@@ -19,7 +19,7 @@ NODES = ("n9", "127.0.0.1")
 @pytest.fixture
 def pair(bed: Bed) -> Bed:
     """Two nodes of which the second is reached by its name, with the kernel's own list of sockets."""
-    tree = bed.trees[NODES[1]] = Tree.at(bed.root / "nodes" / NODES[1], NODES[1])
+    tree = bed.trees[NODES[1]] = Tree.empty_node(bed.root / "nodes" / NODES[1], NODES[1])
     for card in ("mlx5_0", "mlx5_1"):
         write(tree.port(card, counters={"port_xmit_data": 5, "port_rcv_data": 7}), {"rate": "400 Gb/sec (4X NDR)"})
     tree.interface("eth0", "eth-card")
@@ -44,7 +44,7 @@ def test_an_option_with_its_own_value_leaves_the_server_to_the_client() -> None:
 
 def test_a_stream_over_two_rails_is_summed_and_its_path_is_proven(pair: Bed) -> None:
     ran = run(pair, "ib_write_bw", "-a", "-n", "50")
-    found = ran.assessed("perftest/ib_write_bw", perftest_of_rails, pairs=2)
+    found = ran.assess_run("perftest/ib_write_bw", perftest_of_rails, pairs=2)
     assert (found.verdict.state, found.path.state) == ("report-only", "proven"), found.verdict.text
     assert max(found.curves[0].values) == pytest.approx(2 * 0.97 * 50000 * 4096 / 4122, rel=0.03)
 
@@ -52,7 +52,7 @@ def test_a_stream_over_two_rails_is_summed_and_its_path_is_proven(pair: Bed) -> 
 def test_a_slow_rail_and_both_ways(pair: Bed) -> None:
     pair.plant(Fault("slow", "slow", NODES[1], "mlx5_0:1", share=0.25))
     ran = run(pair, "ib_write_bw", "-s", "8388608", "-n", "50", "-b", rails=1)
-    found = ran.assessed("perftest/ib_write_bw/bidirectional", perftest_of_rails)
+    found = ran.assess_run("perftest/ib_write_bw/bidirectional", perftest_of_rails)
     assert (found.verdict.state, found.verdict.rule, found.path.state) == ("fail", 5, "proven"), found.verdict.text
 
 

@@ -43,7 +43,7 @@ def osu_bw(bed: Bed, rails: int = 1, program: str = "osu_bw", window: int = 64, 
     words = words_of(SIZES, TOLD, window, validates=True)
     ran = bed.run(more.pop("stack", "openmpi"), "osu", program, words, rails=rails, **more)
     told = moved_repetitions(TOLD, validates=True)
-    return ran.assessed(f"osu/{program}", osu.parse, window=window, told=told, validates=True)
+    return ran.assess_run(f"osu/{program}", osu.parse, window=window, told=told, validates=True)
 
 
 def moved_mb(found: Assessment) -> dict[str, dict[str, tuple[int, int]]]:
@@ -203,7 +203,7 @@ def test_imb(bed: Bed, stack: str, benchmark: str, window: int) -> None:
     words = [benchmark, "-npmin", "2", "-msglen", "sizes.txt", "-iter", "40,40", "-iter_policy", "off", "-window_size"]
     sizes = "".join(f"{1 << n}\n" for n in range(23))
     ran = bed.run(stack, "imb", "IMB-MPI1", [*words, str(window)], rails=2, files={"sizes.txt": sizes})
-    found = ran.assessed(f"imb/{benchmark}", imb.parse, window=window)
+    found = ran.assess_run(f"imb/{benchmark}", imb.parse, window=window)
     assert (found.verdict.state, found.path.state) == ("report-only", "proven"), found.verdict.text
     assert found.path.disturbance is None
 
@@ -213,7 +213,7 @@ def test_netpipe(bed: Bed, mode: str) -> None:
     words = [*mode.split(), "-p", "0", "-n", "50", "-l", "1", "-u", str(4 * M), "-o", "np.out"]
     ran = bed.run("openmpi", "netpipe", "NPmpi", words, rails=2)
     key = {"": "pingpong", "-s": "stream", "-2 -a": "bidirectional"}[mode]
-    found = ran.assessed(f"netpipe/{key}", netpipe.parse)
+    found = ran.assess_run(f"netpipe/{key}", netpipe.parse)
     assert (found.verdict.state, found.path.state) == ("report-only", "proven"), found.verdict.text
     assert "bytes" in ran.stderr and "bytes" not in ran.stdout
 
@@ -226,7 +226,7 @@ def test_osu_collectives_of_four_nodes(bed: Bed, collective: str) -> None:
     told = Repetitions(50, 5)
     words = words_of((4, 4 * M), told, 1, validates=collective != "barrier")
     ran = bed.run("openmpi", "osu", f"osu_{collective}", words, nodes=NODES)
-    found = ran.assessed(
+    found = ran.assess_run(
         f"osu/osu_{collective}", osu.parse, told=moved_repetitions(told, validates=collective != "barrier"),
         validates=collective != "barrier",
     )  # fmt: skip
@@ -238,17 +238,17 @@ def test_several_pairs_of_nodes_are_summed(bed: Bed) -> None:
     words = words_of(SIZES, TOLD, 64, validates=True)
     ran = bed.run("openmpi", "osu", "osu_mbw_mr", words, nodes=NODES)
     told = moved_repetitions(TOLD, validates=True)
-    found = ran.assessed("osu/osu_mbw_mr", osu.parse, window=64, told=told, validates=True, node_pairs=2)
+    found = ran.assess_run("osu/osu_mbw_mr", osu.parse, window=64, told=told, validates=True, node_pairs=2)
     assert (found.verdict.state, found.path.state) == ("report-only", "proven"), found.verdict.text
     assert max(found.curves[0].values) == pytest.approx(0.97 * 50000 * 4096 / 4122, rel=0.03)
 
 
 def test_init_and_one_sided(bed: Bed) -> None:
     ran = bed.run("openmpi", "osu", "osu_init", [], nodes=NODES)
-    assert ran.assessed("osu/osu_init", osu.parse, told=Repetitions(1, 0)).verdict.state == "report-only"
+    assert ran.assess_run("osu/osu_init", osu.parse, told=Repetitions(1, 0)).verdict.state == "report-only"
     words = [*words_of(SIZES, TOLD, 8, validates=False), "-w", "allocate", "-s", "flush"]
     ran = bed.run("openmpi", "osu", "osu_get_bw", words)
-    found = ran.assessed("osu/osu_get_bw", osu.parse, window=8, told=TOLD)
+    found = ran.assess_run("osu/osu_get_bw", osu.parse, window=8, told=TOLD)
     assert (found.verdict.state, found.path.state) == ("report-only", "proven"), found.verdict.text
 
 
@@ -257,7 +257,7 @@ def test_all_pairs(bed: Bed) -> None:
     rounds = "# name pairs\n0-1 2-3\n\n0-2 1-3\n0-3 1-2\n"  # a sample has its name above them
     bed.plant(Fault("slow", "slow", "n10", "mlx5_0:1", share=0.5))
     ran = bed.run("openmpi", "pairs", "railyard-pairs", words, nodes=NODES, rails=2, files={"rounds.txt": rounds})
-    found = ran.assessed("pairs/pairs", pairs.parse, window=8)
+    found = ran.assess_run("pairs/pairs", pairs.parse, window=8)
     assert found.path.state == "proven", found.path.sentence
     by_pair = {row[1:3]: row[3] for row in pairs.parse(ran.stdout).tables[0].rows}
     slow = {pair for pair, value in by_pair.items() if float(value or 0) < 60_000}
@@ -269,7 +269,7 @@ def application(bed: Bed, tool: str, program: str, key: str, parse: Any, **more:
     ran = bed.run("openmpi", tool, program, more.pop("words", []), nodes=NODES, variables=variables, **more)
     printed = [bed.root / "stage" / name for name in ("hpccoutf.txt", "rsl.error.0000")]
     output = next((path.read_text() for path in printed if path.exists()), ran.stdout)
-    return ran.assessed(key, parse, output=output)
+    return ran.assess_run(key, parse, output=output)
 
 
 def test_hpl_solves_the_problem_that_it_is_given_and_no_more_than_the_peak(bed: Bed) -> None:
@@ -286,14 +286,14 @@ def test_an_application_whose_ranks_have_a_rail_each_uses_both(bed: Bed) -> None
     # Intel MPI gives each rank one of the cards, in turn.
     variables = {"OMP_NUM_THREADS": "1", "I_MPI_MULTIRAIL": "1"}
     ran = bed.run("openmpi", "hpl", "xhpl", [], rails=2, nodes=NODES, per_node=2, files=files, variables=variables)
-    whole = _sent(ran.counters)
+    whole = _sent_units(ran.counters)
     program = Path(bed.program("openmpi", "hpl", "xhpl"))
     program.write_text(program.read_text().replace("stack='openmpi'", "stack='intelmpi'"))
     ran = bed.run("openmpi", "hpl", "xhpl", [], rails=2, nodes=NODES, per_node=2, files=files, variables=variables)
-    assert _sent(ran.counters) == pytest.approx(whole, rel=0.01)
+    assert _sent_units(ran.counters) == pytest.approx(whole, rel=0.01)
 
 
-def _sent(counters: tuple[str, ...]) -> list[int]:
+def _sent_units(counters: tuple[str, ...]) -> list[int]:
     """Return what each rail of each node sent, in units of its counter."""
     found = []
     for text in counters:
@@ -356,7 +356,7 @@ def test_other_applications(bed: Bed) -> None:
     ran = bed.run("openmpi", "stream", "stream_c.exe", [], nodes=("n8",))
     assert (ran.exit_code, "Solution Validates" in ran.stdout) == (0, True), ran.stderr
     ran = bed.run("openmpi", "sharing", "railyard-sharing", [], nodes=("n8",), per_node=2)
-    assert ran.assessed("sharing/two-ranks-a-processor", sharing.parse).verdict.state == "report-only"
+    assert ran.assess_run("sharing/two-ranks-a-processor", sharing.parse).verdict.state == "report-only"
     found = application(
         bed, "hpcc", "hpcc", "hpcc/Summary", hpcc.parse, per_node=2, files={"hpccinf.txt": hpl_input.hpcc_text(8)}
     )

@@ -9,7 +9,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.provision.rehearsal import nodes, prepare
 from railyard.provision.rehearsal.form import read
-from railyard.provision.rehearsal.prepare import left_out_of, prepare_rehearsal
+from railyard.provision.rehearsal.prepare import prepare_rehearsal, unrehearsed_parts
 from railyard.site.site import Site, site_at
 from railyard.site.systems.model import System
 from railyard.site.systems.stack_entry import SpackStack
@@ -34,7 +34,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     return site_at(tmp_path, "ndr")
 
 
-def changed(site: Site, **fields: object) -> Site:
+def changed_site(site: Site, **fields: object) -> Site:
     return replace(site, system=site.system.model_copy(update=fields))
 
 
@@ -81,35 +81,39 @@ def test_a_wrong_fault_is_refused_before_anything_is_written(site: Site) -> None
 )
 def test_a_system_that_cannot_be_rehearsed_is_refused(site: Site, fields: dict[str, object], sentence: str) -> None:
     with pytest.raises(RailyardError, match=sentence):
-        prepare_rehearsal(changed(site, **fields), [], None)
+        prepare_rehearsal(changed_site(site, **fields), [], None)
 
 
-def left(site: Site, there: dict[str, dict[str, str]] = THERE) -> list[str]:
-    return list(left_out_of(site, there))
+def left_out_sentences(site: Site, there: dict[str, dict[str, str]] = THERE) -> list[str]:
+    return list(unrehearsed_parts(site, there))
 
 
 def test_each_thing_that_is_left_out_is_a_sentence(site: Site) -> None:
-    assert left(site) == [
+    assert left_out_sentences(site) == [
         "scheduler: slurm is rehearsed as slurm-nodb, without an accounting database",
         "modules: openmpi/5.0.5 is not loaded",
         "1 benchmark of intelmpi: there is no stand-in for imb",
     ]
     unreferenced = replace(site, references=replace(site.references, entries=()))
-    assert left(unreferenced)[3:] == ["references: there are none, so only physical limits and floors judge"]
-    assert left(changed(site, scheduler="slurm-nodb"))[0].startswith("modules")
-    assert left(site, {})[2] == (
+    assert left_out_sentences(unreferenced)[3:] == [
+        "references: there are none, so only physical limits and floors judge"
+    ]
+    assert left_out_sentences(changed_site(site, scheduler="slurm-nodb"))[0].startswith("modules")
+    assert left_out_sentences(site, {})[2] == (
         "8 benchmarks of openmpi: there is no stand-in for osu, pairs, netpipe, hpl, npb, stream, hpcc and milc"
     )
 
 
 def test_it_is_said_where_no_job_asks_for_whole_nodes(site: Site) -> None:
-    shared = changed(site, jobs=site.system.jobs.model_copy(update={"exclusive": False}))
-    (said,) = set(left(shared)) - set(left(site))
+    shared = changed_site(site, jobs=site.system.jobs.model_copy(update={"exclusive": False}))
+    (said,) = set(left_out_sentences(shared)) - set(left_out_sentences(site))
     assert said.startswith("jobs: no job asks for whole nodes, so jobs get parts of nodes here")
     nodes = shared.system.nodes
-    stated = changed(shared, nodes=nodes.model_validate({"names": nodes.names, "exclusive": True}))
-    assert "nodes: exclusive: true says that the partition gives them" in " ".join(left(stated))
-    assert left(replace(shared, system=shared.system.model_copy(update={"access": ("--exclusive",)}))) == left(site)
+    stated = changed_site(shared, nodes=nodes.model_validate({"names": nodes.names, "exclusive": True}))
+    assert "nodes: exclusive: true says that the partition gives them" in " ".join(left_out_sentences(stated))
+    assert left_out_sentences(
+        replace(shared, system=shared.system.model_copy(update={"access": ("--exclusive",)}))
+    ) == left_out_sentences(site)
 
 
 def test_what_is_only_on_the_clusters_nodes_is_left_out(tmp_path: Path) -> None:
@@ -119,7 +123,7 @@ def test_what_is_only_on_the_clusters_nodes_is_left_out(tmp_path: Path) -> None:
     lines = "    prepare_cmds: [source /etc/profile.d/site.sh]\n    modules: [settings]\n"
     path.write_text(text.replace("    placement: near\n", f"    placement: near\n{lines}"), encoding="utf-8")
     shutil.copy(SITE.parents[2] / "reframe_settings.py", tmp_path)
-    said = list(left_out_of(site_at(tmp_path, "daint"), {}))
+    said = list(unrehearsed_parts(site_at(tmp_path, "daint"), {}))
     assert "container: the stand-ins of craympich and openmpi start in no image" in said
     assert "modules: settings is not loaded" in said
     assert "srun_mpi: pmix of openmpi: srun gets the stack's own value, whose plugin is here" in said
@@ -134,7 +138,7 @@ def test_a_benchmark_without_a_stand_in_is_left_out(tmp_path: Path) -> None:
     there = prepare.write(tmp_path, site.system)
     assert there["cxi"].keys() == {"cxi"}
     there["cxi"].clear()
-    assert "1 benchmark of cxi: there is no stand-in for cxi" in left_out_of(site, there)
+    assert "1 benchmark of cxi: there is no stand-in for cxi" in unrehearsed_parts(site, there)
 
 
 def test_a_stack_whose_library_nothing_plays_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,11 +146,11 @@ def test_a_stack_whose_library_nothing_plays_is_left_out(tmp_path: Path, monkeyp
     entry = site.system.stacks["openmpi"]
     new = replace(STACKS["openmpi"], rehearsed_as="crane")
     monkeypatch.setitem(model._known, "crane", new)
-    system = changed(site, stacks={**site.system.stacks, "parastation": entry, "crane": entry}).system
+    system = changed_site(site, stacks={**site.system.stacks, "parastation": entry, "crane": entry}).system
     there = prepare.write(tmp_path, system)
     assert there["openmpi"] and not there["parastation"] and not there["crane"]
     assert prepare.write_launchers(tmp_path, system).keys() == site.system.stacks.keys()
-    said = left(replace(site, system=system), there)
+    said = left_out_sentences(replace(site, system=system), there)
     assert [sentence for sentence in said if sentence.startswith("nothing runs with ")] == [
         "nothing runs with parastation, since there is no stand-in for its library: parastation: it was never run, and "
         "how pscom chooses among its plugins by default is not known for sure",
@@ -157,7 +161,7 @@ def test_a_stack_whose_library_nothing_plays_is_left_out(tmp_path: Path, monkeyp
 
 def test_a_copy_of_an_entry_is_rehearsed_as_it_is(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(model._known, "gantry", replace(STACKS["mvapich"], title="Gantry MPI"))
-    system = changed(site, stacks={"gantry": site.system.stacks["openmpi"]}).system
+    system = changed_site(site, stacks={"gantry": site.system.stacks["openmpi"]}).system
     prepare.write_launchers(site.home, system)
     assert "rehearsed_as='mvapich'" in (site.home / "launchers/gantry/mpiexec").read_text(encoding="utf-8")
     assert nodes.why_not_played(system, "gantry") is None
@@ -166,7 +170,7 @@ def test_a_copy_of_an_entry_is_rehearsed_as_it_is(site: Site, monkeypatch: pytes
 def test_what_spack_would_build_is_not_built(site: Site) -> None:
     spack = SpackStack.model_validate({"benchmarks": ["osu"]})
     stacks = {**site.system.stacks, "openmpi": site.system.stacks["openmpi"].model_copy(update={"spack": spack})}
-    assert "Spack: nothing is built for openmpi" in left(changed(site, stacks=stacks))
+    assert "Spack: nothing is built for openmpi" in left_out_sentences(changed_site(site, stacks=stacks))
 
 
 def test_the_system_is_not_changed(site: Site) -> None:

@@ -22,7 +22,7 @@ def take_ports(stack: str, variables: Mapping[str, str], ports: tuple[Port, ...]
     return rank_ports.take_ports(STACKS[stack].rehearsed_as, variables, ports, rank)
 
 
-def named(found: RankPorts) -> tuple[str, ...]:
+def port_names(found: RankPorts) -> tuple[str, ...]:
     return tuple(port.name for port in found.ports)
 
 
@@ -54,7 +54,7 @@ def test_what_railyard_sets_has_its_effect(
     meant = [port.name for port in ports if port.meant][-rails if kind == "tcp" else 0 :][:rails]
     env = ask.settings(stack, kind, tuple(meant), rails, policy).env
     found = take_ports(stack, env, ports, Rank())
-    assert (sorted(named(found)), found.split, found.tcp) == (sorted(meant), split, kind == "tcp")
+    assert (sorted(port_names(found)), found.split, found.tcp) == (sorted(meant), split, kind == "tcp")
 
 
 @pytest.mark.parametrize(
@@ -73,13 +73,13 @@ def test_with_a_nic_per_rank_two_ranks_at_their_own_sockets_have_one_each(
 ) -> None:
     meant = tuple(port.name for port in ports[:2])
     env = ask.settings(stack, kind, meant, 2, "nic-per-rank").env
-    taken_by = [named(take_ports(stack, env, ports, Rank(local, 2, NEAR[local]))) for local in range(2)]
+    taken_by = [port_names(take_ports(stack, env, ports, Rank(local, 2, NEAR[local]))) for local in range(2)]
     assert taken_by == [(meant[0],), (meant[1],)]
 
 
 def test_with_ucx_two_ranks_that_run_anywhere_take_the_same_nic() -> None:
     env = ask.settings("openmpi", "ib", ("mlx5_0:1", "mlx5_1:1"), 2, "nic-per-rank").env
-    assert {named(take_ports("openmpi", env, IB, Rank(local, 2))) for local in range(2)} == {("mlx5_0:1",)}
+    assert {port_names(take_ports("openmpi", env, IB, Rank(local, 2))) for local in range(2)} == {("mlx5_0:1",)}
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_with_ucx_two_ranks_that_run_anywhere_take_the_same_nic() -> None:
 def test_what_nobody_set_has_the_librarys_own_default(
     stack: str, variables: dict[str, str], takes: tuple[str, ...]
 ) -> None:
-    assert named(take_ports(stack, variables, IB, Rank())) == takes
+    assert port_names(take_ports(stack, variables, IB, Rank())) == takes
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_library_ends_with_its_own_words(
 
 def test_a_port_that_is_down_is_left_out() -> None:
     down = (Port("mlx5_0:1", "verbs", active=False), VERBS[1])
-    assert named(take_ports("openmpi", {}, down, Rank())) == ("mlx5_1:1",)
+    assert port_names(take_ports("openmpi", {}, down, Rank())) == ("mlx5_1:1",)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_shares_of_a_message(found: RankPorts, size: int, shares: tuple[float, .
 @pytest.mark.parametrize("stack", ["mpich", "openmpi", "craympich"])
 def test_ranks_to_which_all_nics_are_as_near_take_them_in_turn(stack: str) -> None:
     variables = {"MPICH_OFI_NIC_POLICY": "NUMA"}
-    found = [named(take_ports(stack, variables, (*CXI, *NET), Rank(local, 2))) for local in range(2)]
+    found = [port_names(take_ports(stack, variables, (*CXI, *NET), Rank(local, 2))) for local in range(2)]
     assert found == [("cxi0",), ("cxi1",)]
 
 
@@ -195,7 +195,7 @@ def test_each_stack_is_played_or_left_out_with_a_reason(stack: str) -> None:
         meant = next(port.name for port in PORTS[kind] if port.meant)
         device = meant.removesuffix(":1") if kind == "efa" else meant  # a card of EFA has no number of a port
         env = ask.settings(stack, kind, (device,), 1, "single").env
-        assert named(take_ports(stack, env, PORTS[kind], Rank())) == (meant,), kind
+        assert port_names(take_ports(stack, env, PORTS[kind], Rank())) == (meant,), kind
 
 
 def test_a_library_that_nobody_wrote_down_is_a_gap_of_the_rehearsal() -> None:

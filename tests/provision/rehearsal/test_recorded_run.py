@@ -8,7 +8,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.moved_bytes import Repetitions
-from railyard.job.case import kept_of
+from railyard.job.case import kept_test
 from railyard.parsers import imb, osu
 from railyard.provision.rehearsal import recorded_run
 from railyard.provision.rehearsal.form import Fault, Rehearsal
@@ -33,12 +33,12 @@ def run(bed: Bed, rails: int = 2, nodes: tuple[str, ...] = ("n9", "n10"), words:
     return bed.run("openmpi", "osu", "osu_bw", words, rails=rails, nodes=nodes)
 
 
-def assessed(ran: Ran) -> Assessment:
+def assess_bandwidth(ran: Ran) -> Assessment:
     told = moved_repetitions(TOLD, validates=True)
-    return ran.assessed("osu/osu_bw", osu.parse, window=64, told=told, validates=True)
+    return ran.assess_run("osu/osu_bw", osu.parse, window=64, told=told, validates=True)
 
 
-def said(bed: Bed) -> str:
+def stage_text(bed: Bed) -> str:
     return recorded_run.describe_stage(bed.root / "stage") or ""
 
 
@@ -47,7 +47,7 @@ def in_words(found: Assessment) -> tuple[str, str, str]:
 
 
 @dataclass
-class Recorded:
+class RecordedRun:
     """A folder with one recording, of a run that a stand-in made, as if the nodes were real ones."""
 
     bed: Bed
@@ -74,27 +74,27 @@ class Recorded:
 
 
 @pytest.fixture
-def record(bed: Bed) -> Callable[..., Recorded]:
+def record(bed: Bed) -> Callable[..., RecordedRun]:
     """Return a function that makes a recording of an osu_bw with these faults planted, and clears them."""
 
-    def made(*faults: Fault) -> Recorded:
+    def make_recording(*faults: Fault) -> RecordedRun:
         bed.plant(*faults)
         ran = run(bed)
-        found = assessed(ran)
+        found = assess_bandwidth(ran)
         evidence = ran.evidence()
-        kept = kept_of(found.case, evidence, WORDS, {}, (), "2026-11-20T08:00:00Z")
+        kept = kept_test(found.case, evidence, WORDS, {}, (), "2026-11-20T08:00:00Z")
         # Another size and other bytes than a stand-in would make.
         text = ran.stdout.replace("made by a rehearsal, not a measurement", "OSU MPI Bandwidth Test of a real run")
-        one = Recorded(bed, found, text, kept)
+        one = RecordedRun(bed, found, text, kept)
         one.write(kept)
         one.play()
         return one
 
-    return made
+    return make_recording
 
 
 def test_the_recorded_output_is_printed_and_each_node_moves_what_its_recording_moved(
-    bed: Bed, record: Callable[..., Recorded]
+    bed: Bed, record: Callable[..., RecordedRun]
 ) -> None:
     one = record()
     more = replace(one.kept.nodes[1].devices[0], tx_bytes=12_345_600_000)
@@ -102,52 +102,52 @@ def test_the_recorded_output_is_printed_and_each_node_moves_what_its_recording_m
     one.write(replace(one.kept, nodes=(one.kept.nodes[0], other)))
     ran = run(bed)
     assert ran.stdout == one.text
-    assert said(bed) == GENUINE
-    assert assessed(ran).path.nodes is not None
-    then, now = one.found.path.nodes or {}, assessed(ran).path.nodes or {}
+    assert stage_text(bed) == GENUINE
+    assert assess_bandwidth(ran).path.nodes is not None
+    then, now = one.found.path.nodes or {}, assess_bandwidth(ran).path.nodes or {}
     assert now["n9"] == then["n9"]
     sent = {row.device: row.tx_bytes for row in now["n10"]}
     assert sent["mlx5_0:1"] == 12_345_600_000
     assert sent["mlx5_1:1"] == {row.device: row.tx_bytes for row in then["n10"]}["mlx5_1:1"]
 
 
-def test_the_verdict_of_a_healthy_run_is_the_recorded_one(bed: Bed, record: Callable[..., Recorded]) -> None:
+def test_the_verdict_of_a_healthy_run_is_the_recorded_one(bed: Bed, record: Callable[..., RecordedRun]) -> None:
     one = record()
-    found = assessed(run(bed))
+    found = assess_bandwidth(run(bed))
     assert in_words(found) == in_words(one.found)
     assert (found.verdict.state, found.path.state) == ("report-only", "proven")
 
 
 @pytest.mark.fault("path", "a recorded run in which one rail of a node idled is rehearsed", IDLE_SECOND)
 def test_a_run_that_failed_its_path_fails_with_the_same_sentence(
-    bed: Bed, record: Callable[..., Recorded], said: str
+    bed: Bed, record: Callable[..., RecordedRun], promise: str
 ) -> None:
     one = record(Fault("idle", "idle=n10/mlx5_1:1", "n10", "mlx5_1:1"))
-    found = assessed(run(bed))
+    found = assess_bandwidth(run(bed))
     assert (found.verdict.state, found.verdict.rule) == ("fail", 4)
-    assert said in found.verdict.text
+    assert promise in found.verdict.text
     assert in_words(found) == in_words(one.found)
     assert found.verdict.suspects == one.found.verdict.suspects
 
 
-def test_errors_of_a_recorded_rail_grow_again(bed: Bed, record: Callable[..., Recorded]) -> None:
+def test_errors_of_a_recorded_rail_grow_again(bed: Bed, record: Callable[..., RecordedRun]) -> None:
     one = record()
     first = one.kept.nodes[0]
     bad = replace(first.devices[0], grown={"symbol_error": 70_000})
     one.write(replace(one.kept, nodes=(replace(first, devices=(bad, *first.devices[1:])), one.kept.nodes[1])))
-    found = assessed(run(bed))
+    found = assess_bandwidth(run(bed))
     assert (found.verdict.state, found.verdict.rule) == ("fail", 4)
     assert "errors on mlx5_0:1 of n9 during the run: symbol_error grew by 70000" in found.verdict.text
 
 
 def test_bytes_of_a_network_that_no_rehearsed_node_has_go_over_the_management_network(
-    bed: Bed, record: Callable[..., Recorded]
+    bed: Bed, record: Callable[..., RecordedRun]
 ) -> None:
     one = record()
     first = one.kept.nodes[0]
     lacking = replace(first.devices[0], device="eno7", meant=False, tx_bytes=5_000_000_000, rx_bytes=0)
     one.write(replace(one.kept, nodes=(replace(first, devices=(*first.devices, lacking)), one.kept.nodes[1])))
-    found = assessed(run(bed))
+    found = assess_bandwidth(run(bed))
     assert found.path.nodes is not None
     sent = {row.device: row.tx_bytes or 0 for row in found.path.nodes["n9"]}
     assert sent["eth0"] >= 5_000_000_000
@@ -173,7 +173,7 @@ def of_another_rail(kept: KeptTest) -> KeptTest:
 
 
 def test_a_recording_that_does_not_fit_is_not_played_and_the_reason_is_said(
-    bed: Bed, record: Callable[..., Recorded]
+    bed: Bed, record: Callable[..., RecordedRun]
 ) -> None:
     one = record()
     kept = one.kept
@@ -199,13 +199,13 @@ def test_a_recording_that_does_not_fit_is_not_played_and_the_reason_is_said(
         ran = run(bed)
         assert "made by a rehearsal, not a measurement" in ran.stdout
         start = "made by the model: ndr/openmpi/2/OsuBandwidth.out "
-        assert said(bed).startswith(start + reason), said(bed)
+        assert stage_text(bed).startswith(start + reason), stage_text(bed)
 
 
-def test_a_case_that_was_not_recorded_is_made_by_the_model(bed: Bed, record: Callable[..., Recorded]) -> None:
+def test_a_case_that_was_not_recorded_is_made_by_the_model(bed: Bed, record: Callable[..., RecordedRun]) -> None:
     record()
     run(bed, rails=1)
-    assert said(bed) == (
+    assert stage_text(bed) == (
         "made by the model: recordings/roomy has no recording of osu/osu_bw with openmpi over 1 rail of ndr"
     )
 
@@ -219,29 +219,29 @@ def test_a_case_that_was_not_recorded_is_made_by_the_model(bed: Bed, record: Cal
     ],
 )
 def test_a_planted_fault_on_its_nodes_keeps_a_recording_from_being_played(
-    bed: Bed, record: Callable[..., Recorded], fault: Fault, plays: bool
+    bed: Bed, record: Callable[..., RecordedRun], fault: Fault, plays: bool
 ) -> None:
     record().play(fault)
     run(bed)
     made = f"made by the model: {fault.text} is planted on its nodes, and recordings have no planted faults"
-    assert said(bed) == (GENUINE if plays else made)
+    assert stage_text(bed) == (GENUINE if plays else made)
 
 
 def test_sizes_from_a_file_are_compared_with_those_that_were_recorded(bed: Bed) -> None:
     words = ["PingPong", "-npmin", "2", "-msglen", "sizes.txt", "-iter", "20,40", "-window_size", "1"]
     ran = bed.run("openmpi", "imb", "IMB-MPI1", words, files={"sizes.txt": "4\n1024\n"})
-    found = ran.assessed("imb/PingPong", imb.parse)
-    kept = kept_of(found.case, ran.evidence(), words, {"sizes.txt": "4\n1024\n"}, (), "2026-11-20T08:00:00Z")
-    one = Recorded(bed, found, ran.stdout, kept)
+    found = ran.assess_run("imb/PingPong", imb.parse)
+    kept = kept_test(found.case, ran.evidence(), words, {"sizes.txt": "4\n1024\n"}, (), "2026-11-20T08:00:00Z")
+    one = RecordedRun(bed, found, ran.stdout, kept)
     one.write(one.kept)
     one.play()
     for sizes, expected in (("4\n1024\n", GENUINE), ("4\n2048\n", "was given other message sizes")):
         (bed.root / "stage" / recorded_run.NOTE).unlink(missing_ok=True)
         bed.run("openmpi", "imb", "IMB-MPI1", words, files={"sizes.txt": sizes})
-        assert expected in said(bed)
+        assert expected in stage_text(bed)
 
 
-def test_what_is_no_recording_of_the_system_is_refused(record: Callable[..., Recorded]) -> None:
+def test_what_is_no_recording_of_the_system_is_refused(record: Callable[..., RecordedRun]) -> None:
     one = record()
     assert [each.benchmark for each in recorded_run.playable_recordings(one.folder, "roomy")] == ["osu/osu_bw"]
     with pytest.raises(RailyardError, match="found recordings of roomy in recordings/roomy, expected those of ndr"):
@@ -257,21 +257,21 @@ def test_what_is_no_recording_of_the_system_is_refused(record: Callable[..., Rec
 @pytest.mark.fault("store", "a recording was changed after it was made, and rehearsed", "was changed after it was made")
 @pytest.mark.parametrize("suffix", ["out", "json"])
 def test_a_file_that_is_missing_or_changed_is_refused_and_never_played(
-    bed: Bed, record: Callable[..., Recorded], suffix: str, said: str
+    bed: Bed, record: Callable[..., RecordedRun], suffix: str, promise: str
 ) -> None:
     one = record()
     file = one.folder / f"ndr/openmpi/2/OsuBandwidth.{suffix}"
     file.write_text(file.read_text(encoding="utf-8").replace("1", "2"), encoding="utf-8")
-    with pytest.raises(RailyardError, match=f"OsuBandwidth.{suffix}: found SHA-256 .*{said}"):
+    with pytest.raises(RailyardError, match=f"OsuBandwidth.{suffix}: found SHA-256 .*{promise}"):
         recorded_run.playable_recordings(one.folder, "roomy")
     ran = run(bed)
-    assert ran.exit_code == 1 and said in ran.stderr and ran.stdout == ""
+    assert ran.exit_code == 1 and promise in ran.stderr and ran.stdout == ""
     file.unlink()
     with pytest.raises(RailyardError, match=f"OsuBandwidth.{suffix}: found no such file or directory, expected the r"):
         recorded_run.playable_recordings(one.folder, "roomy")
 
 
-def test_what_was_kept_must_be_of_its_form(record: Callable[..., Recorded]) -> None:
+def test_what_was_kept_must_be_of_its_form(record: Callable[..., RecordedRun]) -> None:
     one = record()
     test = replace(one.found.case.test, check="OsuBandwidth")
     for text, message in (
@@ -284,7 +284,7 @@ def test_what_was_kept_must_be_of_its_form(record: Callable[..., Recorded]) -> N
             recorded_run.playable_recordings(one.folder, "roomy")
 
 
-def test_an_index_that_names_another_file_is_refused(record: Callable[..., Recorded]) -> None:
+def test_an_index_that_names_another_file_is_refused(record: Callable[..., RecordedRun]) -> None:
     index = record().folder / INDEX_NAME
     text = index.read_text(encoding="utf-8").replace("OsuBandwidth.json", "../../../Other.json")
     index.write_text(text, encoding="utf-8")

@@ -20,7 +20,7 @@ def system_of(name: str) -> System:
     return load_system(next(SITES.glob(f"*/systems/{name}.yaml")))
 
 
-def changed(name: str, tmp_path: Path, *changes: tuple[str, str]) -> System:
+def changed_system(name: str, tmp_path: Path, *changes: tuple[str, str]) -> System:
     """Return a system from a copy of its file, in which each change replaces a text."""
     for path in (SITES / "rehearsed/systems").glob("*.yaml"):
         (tmp_path / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
@@ -33,12 +33,12 @@ def changed(name: str, tmp_path: Path, *changes: tuple[str, str]) -> System:
     return load_system(file)
 
 
-def written(system: System) -> dict[str, str]:
+def file_texts(system: System) -> dict[str, str]:
     return dict(files_of(system, NODES, "/bed/prolog")(rehearsal_spec(NODES), Path("/bed/own")))
 
 
 def test_pbs_has_the_queue_the_resources_of_chunks_and_those_of_whole_jobs() -> None:
-    texts = written(system_of("pbs"))
+    texts = file_texts(system_of("pbs"))
     assert texts["qmgr.txt"].splitlines()[5:] == [
         "create resource ngpus type=long, flag=nh",
         "create resource gpu_model type=string_array, flag=h",
@@ -62,7 +62,7 @@ def test_pbs_has_the_queue_the_resources_of_chunks_and_those_of_whole_jobs() -> 
 
 
 def test_a_server_without_chunks_makes_whole_nodes_of_totals() -> None:
-    texts = written(system_of("gadi"))
+    texts = file_texts(system_of("gadi"))
     assert texts["qmgr.txt"].splitlines()[5:9] == [
         "create resource storage type=string",
         "create resource wd type=boolean",
@@ -91,30 +91,32 @@ def test_a_resource_of_pbs_has_the_type_of_its_value(
     tmp_path: Path, words: str, resources: tuple[tuple[str, str, str, str], ...]
 ) -> None:
     access = 'access: ["-l filesystems=home:work", "ngpus=4", "gpu_model=h100"]'
-    system = changed("pbs", tmp_path, (access, f"access: [{words}]"))
+    system = changed_system("pbs", tmp_path, (access, f"access: [{words}]"))
     assert pbs_layout(system).resources == tuple(PbsResource(*each) for each in resources)
 
 
 def test_nodes_of_pbs_have_what_the_file_states_and_otherwise_what_jobs_ask_for(tmp_path: Path) -> None:
     """With stated hardware a job that asks for too much can never run, and the rehearsal says so."""
     access = 'access: ["-l filesystems=home:work", "ngpus=4", "gpu_model=h100"]'
-    more = changed("pbs", tmp_path, (access, 'access: ["ncpus=224:mem=400gb"]'))
+    more = changed_system("pbs", tmp_path, (access, 'access: ["ncpus=224:mem=400gb"]'))
     assert (pbs_layout(more).cores, pbs_layout(more).memory) == (224, "512000mb")
-    too_much = changed("pbs", tmp_path, (access, 'access: ["ncpus=300"]'))
+    too_much = changed_system("pbs", tmp_path, (access, 'access: ["ncpus=300"]'))
     assert pbs_layout(too_much).cores == 112
     gone = more.model_copy(update={"nodes": more.nodes.model_copy(update={"hardware": None})})
     assert (pbs_layout(gone).cores, pbs_layout(gone).memory) == (224, "400gb")
 
 
 def test_a_partition_of_pbs_that_gives_whole_nodes_says_so_of_each_node(tmp_path: Path) -> None:
-    asks = changed("pbs", tmp_path, ("  exclusive: true\n", "  exclusive: true\nnodes: {exclusive: true}\n"))
-    assert "vnodes" not in written(asks)
-    does_not = changed("pbs", tmp_path, ("  exclusive: true\n", "  exclusive: false\nnodes: {exclusive: true}\n"))
-    assert written(does_not)["vnodes"].splitlines()[-1] == "@NODE@: sharing = force_excl"
+    asks = changed_system("pbs", tmp_path, ("  exclusive: true\n", "  exclusive: true\nnodes: {exclusive: true}\n"))
+    assert "vnodes" not in file_texts(asks)
+    does_not = changed_system(
+        "pbs", tmp_path, ("  exclusive: true\n", "  exclusive: false\nnodes: {exclusive: true}\n")
+    )
+    assert file_texts(does_not)["vnodes"].splitlines()[-1] == "@NODE@: sharing = force_excl"
 
 
 def test_flux_has_the_queue_the_cores_and_the_required_property() -> None:
-    texts = written(system_of("flux"))
+    texts = file_texts(system_of("flux"))
     assert "[queues.pbatch]\n" in texts["flux.toml"] and 'queue = "pbatch"\n' in texts["flux.toml"]
     execution = json.loads(texts["resources.json"])["execution"]
     assert execution["R_lite"] == [{"rank": "0-1", "children": {"core": "0-111"}}]
@@ -136,7 +138,7 @@ def test_flux_has_the_queue_the_cores_and_the_required_property() -> None:
     ],
 )
 def test_each_property_in_a_constraint_of_flux(tmp_path: Path, constraint: str, properties: tuple[str, ...]) -> None:
-    system = changed("flux", tmp_path, ("constraint: ndr", f'constraint: "{constraint}"'))
+    system = changed_system("flux", tmp_path, ("constraint: ndr", f'constraint: "{constraint}"'))
     assert flux_layout(system).properties == properties
 
 
@@ -148,7 +150,7 @@ def test_grid_engine_has_the_queue_the_environments_the_resources_and_the_projec
         SgeResource("mem", "mem", "MEMORY", "<=", True, "512000M"),
         SgeResource("infiniband", "infiniband", "BOOL", "==", False, "true"),
     )
-    texts = written(system_of("sge"))
+    texts = file_texts(system_of("sge"))
     assert "allocation_rule    2\n" in texts["pe.mpi-2"]
     assert texts["complexes"].splitlines()[:2] == [
         "exclusive excl BOOL EXCL YES YES 0 1000",
@@ -159,7 +161,7 @@ def test_grid_engine_has_the_queue_the_environments_the_resources_and_the_projec
 
 
 def test_a_partition_of_grid_engine_that_gives_whole_nodes_asks_for_them_in_place_of_each_job() -> None:
-    assert (written(system_of("kathleen"))["request"], written(system_of("sge"))["request"]) == (
+    assert (file_texts(system_of("kathleen"))["request"], file_texts(system_of("sge"))["request"]) == (
         "-l exclusive=true\n",
         "",
     )
@@ -167,7 +169,7 @@ def test_a_partition_of_grid_engine_that_gives_whole_nodes_asks_for_them_in_plac
 
 def test_an_environment_without_a_number_fills_one_node_after_the_other(tmp_path: Path) -> None:
     assert sge_layout(system_of("kathleen")).environments == {"mpi": "$fill_up"}
-    one = changed("sge", tmp_path, ("-pe mpi-{num_slots_per_node} {num_slots}", "-pe whole {num_nodes}"))
+    one = changed_system("sge", tmp_path, ("-pe mpi-{num_slots_per_node} {num_slots}", "-pe whole {num_nodes}"))
     assert sge_layout(one).environments == {"whole": "1"}
 
 
@@ -187,10 +189,10 @@ def test_an_environment_without_a_number_fills_one_node_after_the_other(tmp_path
 )
 def test_each_node_of_grid_engine_has_what_a_request_fits(tmp_path: Path, option: str, resource: SgeResource) -> None:
     access = 'access: ["-l mem=4G", "-l infiniband=true"]'
-    system = changed("sge", tmp_path, (access, f'access: ["{option}"]'))
+    system = changed_system("sge", tmp_path, (access, f'access: ["{option}"]'))
     assert sge_layout(system).resources == (resource,)
     # qconf -Mc refused "0" for a text: 'Complex "card" cannot have a (non-zero) default value'.
-    line = next(line for line in written(system)["complexes"].splitlines() if line.startswith(f"{resource.name} "))
+    line = next(line for line in file_texts(system)["complexes"].splitlines() if line.startswith(f"{resource.name} "))
     assert line.split()[6] == ("NONE" if resource.type == "RESTRING" else "0")
 
 
@@ -205,9 +207,9 @@ def test_each_node_of_grid_engine_has_what_a_request_fits(tmp_path: Path, option
 )
 def test_a_queue_is_known_by_its_name_without_nodes(tmp_path: Path, queue: str, queues: tuple[str, ...]) -> None:
     asks = ("partition: long.q\n", "partition: null\n"), ('"-l mem=4G"', f'"-l mem=4G", "-q {queue}"')
-    assert sge_layout(changed("sge", tmp_path, *asks)).queues == queues
+    assert sge_layout(changed_system("sge", tmp_path, *asks)).queues == queues
 
 
 def test_a_parallel_environment_is_known_by_one_name_that_its_pattern_fits(tmp_path: Path) -> None:
-    one = changed("sge", tmp_path, ("-pe mpi-{num_slots_per_node} {num_slots}", "-pe orte* {num_slots}"))
+    one = changed_system("sge", tmp_path, ("-pe mpi-{num_slots_per_node} {num_slots}", "-pe orte* {num_slots}"))
     assert sge_layout(one).environments == {"orte": "$fill_up"}

@@ -10,7 +10,7 @@ from railyard.provision.testbed.slurm_texts import Gres, Layout, files
 from railyard.provision.testbed.spec import rehearsal_spec
 from railyard.site.systems.job_requests import requested_words
 from railyard.site.systems.model import System
-from tests.made.rehearsed import TEXT, site
+from tests.made.rehearsal_site import TEXT, site
 
 STANDING = ("n1", "n2", "n9")
 JOBS = next(line for line in TEXT.splitlines() if line.startswith("jobs:"))
@@ -20,13 +20,13 @@ def layout(system: System) -> Layout:
     return layout_of(system, STANDING, leaf_switches(system, STANDING), "/bed/prolog")
 
 
-def written(system: System) -> dict[str, list[str]]:
+def file_lines(system: System) -> dict[str, list[str]]:
     texts = files(rehearsal_spec(STANDING), Path("/bed/slurm"), layout(system))
     return {name: text.splitlines() for name, text in texts.items()}
 
 
 def test_the_configuration_of_a_site(tmp_path: Path) -> None:
-    texts = written(site(tmp_path))
+    texts = file_lines(site(tmp_path))
     assert [
         line for line in texts["slurm.conf"] if line.startswith(("NodeName=n9", "Part", "Topo", "Gres", "TaskPro"))
     ] == [
@@ -47,20 +47,20 @@ def test_the_configuration_of_a_site(tmp_path: Path) -> None:
 
 
 def test_slurm_is_told_the_stated_sockets(tmp_path: Path) -> None:
-    texts = written(site(tmp_path, ("cores: 112", "cores: 112, sockets: 1, threads_per_core: 2")))
+    texts = file_lines(site(tmp_path, ("cores: 112", "cores: 112, sockets: 1, threads_per_core: 2")))
     (line,) = (line for line in texts["slurm.conf"] if line.startswith("NodeName=n9 "))
     assert " CPUs=224 Boards=1 SocketsPerBoard=1 CoresPerSocket=112 ThreadsPerCore=2 " in line
 
 
 def test_a_file_that_asks_for_nothing(tmp_path: Path) -> None:
     system = site(tmp_path, (JOBS, ""), ("leaf_switches: {leaf1: 'n[1-8]', leaf2: 'n[9-16]'}", ""))
-    texts = written(system)
+    texts = file_lines(system)
     assert not any(line.startswith("TopologyPlugin") for line in texts["slurm.conf"])
     assert texts["slurm.conf"][-1] == (
         "PartitionName=all Nodes=n1,n2,n9 MaxTime=UNLIMITED State=UP OverSubscribe=NO Default=YES PriorityTier=1"
     )
     stated = system.nodes.model_validate({"names": system.nodes.names, "exclusive": True})
-    whole = written(system.model_copy(update={"nodes": stated}))
+    whole = file_lines(system.model_copy(update={"nodes": stated}))
     assert " OverSubscribe=EXCLUSIVE " in whole["slurm.conf"][-1]
     assert "gres.conf" not in texts
     assert texts["topology.conf"] == []
@@ -124,7 +124,7 @@ def test_a_resource_of_another_form_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_node_that_jobs_exclude_is_known_to_slurm(tmp_path: Path) -> None:
-    lines = written(site(tmp_path, ("partition: compute", "partition: compute, exclude: [n5]")))["slurm.conf"]
+    lines = file_lines(site(tmp_path, ("partition: compute", "partition: compute, exclude: [n5]")))["slurm.conf"]
     (line,) = [line for line in lines if line.startswith("NodeName=n5")]
     assert line.endswith(' State=DOWN Reason="not rehearsed"')
     assert "Nodes=n1,n2,n9 " in lines[-1]
@@ -132,4 +132,4 @@ def test_a_node_that_jobs_exclude_is_known_to_slurm(tmp_path: Path) -> None:
 
 def test_a_leaf_called_spine_is_no_spine(tmp_path: Path) -> None:
     system = site(tmp_path, ("leaf1:", "spine:"))
-    assert written(system)["topology.conf"][-1] == "SwitchName=spine-above Switches=spine,leaf2"
+    assert file_lines(system)["topology.conf"][-1] == "SwitchName=spine-above Switches=spine,leaf2"

@@ -21,13 +21,13 @@ from railyard.provision.rehearsal.form import Fault
 from railyard.provision.rehearsal.sysfs import FIRST, STAMP, assumptions, machine_of, node_tree, port_rate, rail_name
 from railyard.site.systems.load import load_systems
 from railyard.site.systems.model import System
-from tests.made.rehearsed import site
+from tests.made.rehearsal_site import site
 
 SYSTEMS = Path(__file__).parents[3] / "systems"
 RAILS = "- {device: mlx5_0, port: 1, counters: mlx5}"
 
 
-def laid(folder: Path, system: System, *faults: Fault, node: str = "n3") -> Path:
+def unpack_sysfs(folder: Path, system: System, *faults: Fault, node: str = "n3") -> Path:
     """Unpack the /sys of a node below a folder; return its sysfs."""
     root = folder / node
     archive = node_tree(system, machine_of(system), faults, node, 3).archive()
@@ -86,12 +86,12 @@ def test_a_link_as_the_kernel_prints_it(link: str, lanes: int, rate: tuple[float
 
 def test_every_link_of_infiniband_is_found_again_by_detect(tmp_path: Path) -> None:
     for name in (name for name in LINKS if name.startswith("ib-")):
-        sys = laid(tmp_path / name, site(tmp_path, ("link: ib-ndr", f"link: {name}")))
+        sys = unpack_sysfs(tmp_path / name, site(tmp_path, ("link: ib-ndr", f"link: {name}")))
         assert ports(sys)["mlx5_1:1"].link == name
 
 
 def test_detect_finds_the_rails_of_a_site(tmp_path: Path) -> None:
-    found = ports(laid(tmp_path, site(tmp_path)))
+    found = ports(unpack_sysfs(tmp_path, site(tmp_path)))
     assert {name: (p.link, p.counters, p.pci.slot, p.pci.numa, p.netdev, p.up) for name, p in found.items()} == {
         "mlx5_0:1": ("ib-ndr", "mlx5", "pcie5-x16", 0, "ib0", True),
         "mlx5_1:1": ("ib-ndr", "mlx5", "pcie5-x16", 1, "ib1", True),
@@ -102,7 +102,7 @@ def test_detect_finds_the_rails_of_a_site(tmp_path: Path) -> None:
 def test_detect_finds_each_rail_of_the_published_systems(tmp_path: Path) -> None:
     """Of each driver, kind and number of rails that they have; a device is shown with the first link that it has."""
     for system in load_systems(SYSTEMS).values():
-        found = ports(laid(tmp_path / system.system, system))
+        found = ports(unpack_sysfs(tmp_path / system.system, system))
         seen: dict[str, str] = {}
         for fabric in system.fabrics.values():
             for rail in fabric.rails:
@@ -132,7 +132,7 @@ def test_an_interface_has_the_mtu_of_the_file(
     stated = f"link: {link}" if mtu is None else f"link: {link}\n    mtu: {mtu}"
     changes = (("kind: ib", f"kind: {kind}"), ("link: ib-ndr", stated), (second, ""), (RAILS, f"- {device}"))
     system = site(tmp_path, *changes)
-    mine = next(port for port in ports(laid(tmp_path, system)).values() if port.netdev != "eth0")
+    mine = next(port for port in ports(unpack_sysfs(tmp_path, system)).values() if port.netdev != "eth0")
     assert mine.netdev is not None
     assert (tmp_path / "n3/sys/class/net" / mine.netdev / "mtu").read_text() == f"{shown}\n"
     if mtu is not None:
@@ -140,7 +140,7 @@ def test_an_interface_has_the_mtu_of_the_file(
 
 
 def test_fabric_reads_ports_and_cards(tmp_path: Path) -> None:
-    sys = laid(tmp_path, site(tmp_path))
+    sys = unpack_sysfs(tmp_path, site(tmp_path))
     first, second = ports_of(sys, "n3")
     assert (first.state, first.rate, first.width, first.speed, first.link_layer) == (
         *("Active", 400.0, "4X", "NDR", "InfiniBand"),
@@ -154,7 +154,7 @@ def test_fabric_reads_ports_and_cards(tmp_path: Path) -> None:
 
 
 def test_the_reader_sees_what_a_stand_in_moves(tmp_path: Path) -> None:
-    sys = laid(tmp_path, site(tmp_path))
+    sys = unpack_sysfs(tmp_path, site(tmp_path))
     counter = sys / "class/infiniband/mlx5_0/ports/1/counters/port_xmit_data"
     counters, facts = read(sys, "mlx5", ("mlx5_0:1", "mlx5_1:1"), ("sh", "-c", f"echo {FIRST + 5000} >{counter}"))
     assert {device.device: (device.tx.delta_bytes, device.rx.delta_bytes) for device in counters.devices} == {
@@ -187,7 +187,7 @@ def test_the_reader_reads_each_driver(tmp_path: Path, driver: str) -> None:
         for n in (0, 1)
     ]
     system = site(tmp_path, *changes, ("kind: ib", f"kind: {kind}"), ("link: ib-ndr", f"link: {link}"))
-    sys, name = laid(tmp_path, system), "mlx5_0:1" if port else "mlx5_0"
+    sys, name = unpack_sysfs(tmp_path, system), "mlx5_0:1" if port else "mlx5_0"
     counters, _ = read(sys, driver, (name,))
     (rail,) = (device for device in counters.devices if device.meant)
     assert (rail.trouble, rail.tx.delta_bytes, rail.driver, rail.errors) == (None, 0, driver, {})
@@ -199,7 +199,7 @@ def test_the_reader_reads_slingshot_by_either_name(tmp_path: Path, rail: str) ->
         *((RAILS, f"- {{device: {rail}, counters: cxi}}"), ("- {device: mlx5_1, port: 1, counters: mlx5}", "")),
         *(("kind: ib", "kind: slingshot"), ("link: ib-ndr", "link: slingshot-11")),
     )
-    sys = laid(tmp_path, site(tmp_path, *changes))
+    sys = unpack_sysfs(tmp_path, site(tmp_path, *changes))
     octets = sys / "class/cxi/cxi0/device/telemetry/hni_sts_tx_ok_octets"
     counters, _ = read(sys, "cxi", (rail,), ("sh", "-c", f"echo {FIRST + 5000}{STAMP} >{octets}"))
     (found,) = (device for device in counters.devices if device.meant)
@@ -213,7 +213,7 @@ def test_a_rail_of_ethernet_is_no_management_network_beside_itself(tmp_path: Pat
         ("link: ib-ndr", "link: eth-25"),
         (RAILS, "- {device: eth0, counters: netdev}"),
     )
-    sys = laid(
+    sys = unpack_sysfs(
         tmp_path,
         site(tmp_path, *changes, ("{device: mlx5_1, port: 1, counters: mlx5}", "{device: eth1, counters: netdev}")),
     )
@@ -222,13 +222,13 @@ def test_a_rail_of_ethernet_is_no_management_network_beside_itself(tmp_path: Pat
 
 def test_ip_over_infiniband_as_a_rail_is_the_cards_own_interface(tmp_path: Path) -> None:
     ipoib = "  ipoib: {description: IPoIB, kind: tcp, link: eth-25, rails: [{device: ib0, counters: netdev}]}\n"
-    found = ports(laid(tmp_path, site(tmp_path, ("fabrics:\n", f"fabrics:\n{ipoib}"))))
+    found = ports(unpack_sysfs(tmp_path, site(tmp_path, ("fabrics:\n", f"fabrics:\n{ipoib}"))))
     assert set(found) == {"mlx5_0:1", "mlx5_1:1", "eth0"}
     assert found["mlx5_0:1"].netdev == "ib0"
 
 
 def test_a_port_with_fewer_lanes_shows_them(tmp_path: Path) -> None:
-    sys = laid(tmp_path, site(tmp_path), Fault("lanes", "", "n3", "mlx5_0:1", lanes=1))
+    sys = unpack_sysfs(tmp_path, site(tmp_path), Fault("lanes", "", "n3", "mlx5_0:1", lanes=1))
     rates = [(sys / f"class/infiniband/mlx5_{n}/ports/1/rate").read_text() for n in (0, 1)]
     assert rates == ["100 Gb/sec (1X NDR)\n", "400 Gb/sec (4X NDR)\n"]
 
@@ -242,7 +242,7 @@ def test_a_fault_of_another_node_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_counters_that_cannot_be_read_prove_nothing(tmp_path: Path) -> None:
-    sys = laid(tmp_path, site(tmp_path), Fault("unreadable", "", "*", "mlx5_0:1"))
+    sys = unpack_sysfs(tmp_path, site(tmp_path), Fault("unreadable", "", "*", "mlx5_0:1"))
     counters, _ = read(sys, "mlx5", ("mlx5_0:1", "mlx5_1:1"))
     assert [device.trouble for device in counters.devices if device.meant] == [
         "has no readable counter of bytes sent",
@@ -251,11 +251,11 @@ def test_counters_that_cannot_be_read_prove_nothing(tmp_path: Path) -> None:
 
 
 def test_a_far_card_is_at_the_other_socket(tmp_path: Path) -> None:
-    sys = laid(tmp_path, site(tmp_path), Fault("far", "", "n3", "mlx5_0:1"))
+    sys = unpack_sysfs(tmp_path, site(tmp_path), Fault("far", "", "n3", "mlx5_0:1"))
     assert [ports(sys)[f"mlx5_{n}:1"].pci.numa for n in (0, 1)] == [1, 1]
     assert (sys / "class/infiniband/mlx5_0/device/local_cpulist").read_text() == "56-111\n"
     with pytest.raises(SetupError, match="mlx5_0:1 cannot be at the other socket: the nodes have one socket"):
-        laid(tmp_path, site(tmp_path, ("cores: 112", "cores: 1")), Fault("far", "", "n3", "mlx5_0:1"))
+        unpack_sysfs(tmp_path, site(tmp_path, ("cores: 112", "cores: 1")), Fault("far", "", "n3", "mlx5_0:1"))
 
 
 def test_two_devices_of_one_card_are_its_functions(tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_two_devices_of_one_card_are_its_functions(tmp_path: Path) -> None:
     system = site(
         tmp_path, (RAILS, f"- {{device: mlx5_0, {shared}}}"), ("mlx5_1, port: 1, counters: mlx5", f"mlx5_1, {shared}")
     )
-    found = ports(laid(tmp_path, system))
+    found = ports(unpack_sysfs(tmp_path, system))
     assert [found[f"mlx5_{n}:1"].pci.address for n in (0, 1)] == ["0000:11:00.0", "0000:11:00.1"]
     assert found["mlx5_0:1"].pci.card == found["mlx5_1:1"].pci.card
 

@@ -8,7 +8,7 @@ import pytest
 
 from railyard.base.errors import InputError, SetupError
 from railyard.provision.replay.form import REPLAYED, PlayedTest, file_of
-from railyard.provision.replay.index import folder_of, match_index, read_index, recording_of, replayed_from, write_set
+from railyard.provision.replay.index import folder_of, match_index, read_index, recording_of, replay_origin, write_set
 from railyard.site.test_id import TestId, check_of
 
 CELL = TestId("edr", "hpcx", 1, "osu/osu_bw", "OsuBandwidth")
@@ -51,19 +51,19 @@ def test_one_for_another_benchmark_is_refused(folder: Path) -> None:
 
 
 @pytest.mark.fault("store", "a recording that is cut", "expected 85: the recording is cut")
-def test_one_that_is_cut_is_refused(folder: Path, said: str) -> None:
+def test_one_that_is_cut_is_refused(folder: Path, promise: str) -> None:
     (folder / FILE).write_text(TEXT[:40], encoding="utf-8")
-    assert problem(folder, printed=TEXT[:40]) == f"{NAME}: found 40 bytes, {said}"
+    assert problem(folder, printed=TEXT[:40]) == f"{NAME}: found 40 bytes, {promise}"
 
 
 @pytest.mark.fault("store", "a faster number written into a recording", "the recording was changed after it was made")
-def test_one_that_was_tampered_with_is_refused(folder: Path, said: str) -> None:
+def test_one_that_was_tampered_with_is_refused(folder: Path, promise: str) -> None:
     faster = TEXT.replace("12400", "14200")
     (folder / FILE).write_text(faster, encoding="utf-8")
     found = problem(folder, printed=faster)
     assert found is not None
     assert found.startswith(f"{NAME}: found SHA-256 ")
-    assert found.endswith(f"…: {said}")
+    assert found.endswith(f"…: {promise}")
 
 
 def test_one_that_is_missing_is_said_where_the_index_lists_it(folder: Path) -> None:
@@ -134,7 +134,7 @@ def test_no_index_at_all_is_said(tmp_path: Path) -> None:
         "recordings/somewhere/index.json: found no such file, expected the index of the recordings; make the "
         "recordings of somewhere with `railyard record`"
     )
-    assert replayed_from(tmp_path, "somewhere") == (
+    assert replay_origin(tmp_path, "somewhere") == (
         "replayed: not measured (outputs of recordings/somewhere, no path is proven)"
     )
 

@@ -24,7 +24,7 @@ PUBLISHED = sorted(name for name, system in load_systems(ROOT / "systems").items
 
 
 @cache
-def made(name: str) -> dict[str, tuple[Recording, str]]:
+def made_recordings(name: str) -> dict[str, tuple[Recording, str]]:
     outputs, _ = published_outputs(site_at(ROOT, name), needs(ROOT / "checks"))
     return {recording.file: (recording, text) for recording, text in outputs}
 
@@ -45,22 +45,22 @@ def test_a_committed_index_that_is_read_and_written_again_is_the_same_to_the_byt
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_the_committed_recordings_are_what_is_computed_now(name: str) -> None:
-    if not made(name):
+    if not made_recordings(name):
         assert not folder_of(ROOT, name).exists()
         return
     index = read_index(folder_of(ROOT, name))
-    assert {one.file for one in index.recordings} == set(made(name)), (
+    assert {one.file for one in index.recordings} == set(made_recordings(name)), (
         f"railyard record --published {name} --replace makes them"
     )
     for one in index.recordings:
-        recording, text = made(name)[one.file]
+        recording, text = made_recordings(name)[one.file]
         assert one == recording
         assert (folder_of(ROOT, name) / one.file).read_text(encoding="utf-8") == text
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_each_names_itself_and_its_entries(name: str) -> None:
-    for recording, text in made(name).values():
+    for recording, text in made_recordings(name).values():
         file = f"recordings/{name}/model.yaml" if recording.origin == "model" else f"references/{name}.yaml"
         assert recording.source.partition(": ")[0] == file
         place = (recording.fabric, recording.stack, recording.rails)
@@ -83,7 +83,7 @@ def test_every_test_that_is_not_switched_off_has_a_recording(name: str) -> None:
         for cell in cells
         if cell.reason is None
     }
-    first = (one for one, _ in made(name).values() if "%.repeat_no=" not in one.check)
+    first = (one for one, _ in made_recordings(name).values() if "%.repeat_no=" not in one.check)
     assert run == {one.test for one in first}
 
 
@@ -102,7 +102,7 @@ NUMBERS = [
 
 @pytest.mark.parametrize(("fabric", "check", "metric", "size", "value"), NUMBERS)
 def test_the_curves_meet_the_published_numbers(fabric: str, check: str, metric: str, size: int, value: float) -> None:
-    recording, text = made("dell-c6320")[f"{fabric}/hpcx/1/{check}.out"]
+    recording, text = made_recordings("dell-c6320")[f"{fabric}/hpcx/1/{check}.out"]
     (table,) = PARSERS["osu"](text).tables
     curve = next(curve for curve in metrics.curves(table, recording.benchmark) if curve.metric == metric)
     assert curve.value_at(size) == value
@@ -113,13 +113,13 @@ def test_the_curves_meet_the_published_numbers(fabric: str, check: str, metric: 
 
 def test_a_model_draws_each_policy_and_the_repeats_of_a_run() -> None:
     """Named like ReFrame's tests: by a policy that is not the stack's own, and by the number of the repeat."""
-    files = sorted(file for file in made("dual-rail-qdr") if file.startswith("qdr/mvapich2/2/OsuBandwidth"))
+    files = sorted(file for file in made_recordings("dual-rail-qdr") if file.startswith("qdr/mvapich2/2/OsuBandwidth"))
     assert files == [
         f"qdr/mvapich2/2/OsuBandwidth{policy}{repeat}.out"
         for policy in ("", "_policy=round-robin", "_policy=striping-8K")
         for repeat in ("", *(f"_.repeat_no={number}" for number in range(3)))
     ]
-    first, _, low, high = (made("dual-rail-qdr")[file][1].splitlines()[-1] for file in files[:4])
+    first, _, low, high = (made_recordings("dual-rail-qdr")[file][1].splitlines()[-1] for file in files[:4])
     assert [line.split() for line in (first, low, high)] == [
         ["4194304", "6800.00"], ["4194304", "6766.00"], ["4194304", "6834.00"],
     ]  # fmt: skip
@@ -130,7 +130,7 @@ def test_a_figure_of_an_application_that_no_source_prints_is_normalised_and_says
     texts = {
         fabric: [
             text
-            for file, (recording, text) in sorted(made("dell-c6320").items())
+            for file, (recording, text) in sorted(made_recordings("dell-c6320").items())
             if file.startswith(f"{fabric}/intelmpi/1/HplScaling_nodes=4") and recording.origin == "model"
         ]
         for fabric in ("edr", "fdr")

@@ -12,7 +12,7 @@ from railyard.provision.spack import bootstrap, program
 from railyard.provision.spack.bootstrap import Origin, origin
 from tests.made import spack_site, spack_sources
 from tests.made.spack_sources import MadeSources, git
-from tests.made.wheels import locked, make_wheel
+from tests.made.wheels import lock_line, make_wheel
 
 AIR_GAPPED = (
     "without a network, fill a folder elsewhere (railyard spack bootstrap --to FOLDER), bring it here and type: "
@@ -35,7 +35,7 @@ def get(to: Path, from_: Origin | None = None) -> list[str]:
     return [line.removesuffix(" (0 s)") for line in spack_site.timeless(said)]
 
 
-def refused(to: Path, from_: Origin | None = None) -> str:
+def refusal_of(to: Path, from_: Origin | None = None) -> str:
     with pytest.raises(SetupError) as error:
         get(to, from_)
     return str(error.value)
@@ -129,7 +129,7 @@ def test_a_source_that_cannot_be_reached_is_said_before_anything_is_fetched(
     tmp_path: Path, sources: MadeSources
 ) -> None:
     to, nowhere = tmp_path / "to", tmp_path / "nowhere"
-    assert refused(to, Origin(spack=str(sources.spack))) == (
+    assert refusal_of(to, Origin(spack=str(sources.spack))) == (
         f"spack-packages v2026.06.0 cannot be fetched from {nowhere}/spack-packages: '{nowhere}/spack-packages' does "
         f"not appear to be a git repository; {AIR_GAPPED}"
     )
@@ -144,7 +144,7 @@ def test_gits_own_reason_is_not_said_twice(
     said = "fatal: unable to access 'https://github.com/spack/spack.git/': Could not resolve host: github.com"
     spack_site.program(tmp_path / "bin/git", f'echo "{said}" >&2; exit 128')
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    assert refused(tmp_path / "to").startswith(
+    assert refusal_of(tmp_path / "to").startswith(
         f"Spack 1.2.0.dev0 cannot be fetched from {tmp_path}/nowhere/spack: could not resolve host: github.com; "
     )
 
@@ -153,7 +153,7 @@ def test_a_source_that_never_answers(tmp_path: Path, sources: MadeSources, monke
     spack_site.program(tmp_path / "bin/git", "exec sleep 600")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     monkeypatch.setattr(bootstrap, "ANSWER_S", 1)
-    assert refused(tmp_path / "to") == (
+    assert refusal_of(tmp_path / "to") == (
         f"Spack 1.2.0.dev0 cannot be fetched from {tmp_path}/nowhere/spack: no answer within 1 s; {AIR_GAPPED}"
     )
 
@@ -161,7 +161,7 @@ def test_a_source_that_never_answers(tmp_path: Path, sources: MadeSources, monke
 def test_a_source_without_the_commit(tmp_path: Path, sources: MadeSources, monkeypatch: pytest.MonkeyPatch) -> None:
     commit = "0123456789" * 4
     spack_sources.pin(monkeypatch, MadeSources(sources.folder, commit, sources.packages_commit), "nowhere")
-    assert refused(tmp_path / "to", origin(str(sources.folder))) == (
+    assert refusal_of(tmp_path / "to", origin(str(sources.folder))) == (
         f"{sources.spack}: found no commit {commit}, expected the one of Spack 1.2.0.dev0 with which Railyard was "
         f"tried; update that mirror; {AIR_GAPPED}"
     )
@@ -176,14 +176,14 @@ def test_what_a_killed_fetch_left_stands_in_no_way(tmp_path: Path, sources: Made
 
 def test_a_folder_that_is_no_clone(tmp_path: Path, sources: MadeSources) -> None:
     (tmp_path / "to/spack").mkdir(parents=True)
-    assert refused(tmp_path / "to", origin(str(sources.folder))) == (
+    assert refusal_of(tmp_path / "to", origin(str(sources.folder))) == (
         f"{tmp_path}/to/spack: found a folder that is not a clone, expected a clone or no folder; remove it"
     )
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path, sources: MadeSources) -> None:
     (tmp_path / "file").touch()
-    assert refused(tmp_path / "file/to", origin(str(sources.folder))) == (
+    assert refusal_of(tmp_path / "file/to", origin(str(sources.folder))) == (
         f"{tmp_path}/file/to: not a directory, expected to put Spack there; give another folder (railyard spack "
         "bootstrap --to FOLDER)"
     )
@@ -191,7 +191,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path, sources: MadeSources) -> N
 
 def test_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert refused(tmp_path / "to") == (
+    assert refusal_of(tmp_path / "to") == (
         "git: found none on PATH, expected git to fetch Spack with; install git, or put a Spack of your own on PATH "
         "(1.1 or newer)"
     )
@@ -208,7 +208,7 @@ def solver(tmp_path: Path, sources: MadeSources, monkeypatch: pytest.MonkeyPatch
     wheel = make_wheel(held, "clingo", "5.8", {"clingo.py": "SOLVES = True\n"})
     lock = tmp_path / "shipped" / bootstrap.SOLVER_LOCK
     lock.parent.mkdir(parents=True)
-    lock.write_text(locked(wheel), encoding="utf-8")
+    lock.write_text(lock_line(wheel), encoding="utf-8")
     monkeypatch.setattr(bootstrap, "find_shipped", lambda: tmp_path / "shipped")
     monkeypatch.delenv(program.PYTHON_VARIABLE)
     return sources

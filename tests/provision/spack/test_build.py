@@ -14,12 +14,12 @@ from railyard.provision.spack.calls import SpackError
 from railyard.provision.spack.marker import FILE, Marker
 from railyard.provision.spack.request import Request, ready
 from tests.made.spack_site import MadeSite, timeless
-from tests.waiting import PATIENCE_S, wait_for
+from tests.patience import PATIENCE_S, wait_for
 
 COLD = ["--version", "concretize", "install", "find"]
 
 
-def built(request: Request) -> Marker:
+def built_marker(request: Request) -> Marker:
     return ensure(request, lambda line: None)
 
 
@@ -64,16 +64,16 @@ def test_what_a_build_drops_where_it_is_started_lies_beside_its_log(
     monkeypatch.chdir(here)
     # As a person may have it: .railyard/spack-itself/spack/bin.
     monkeypatch.setenv("PATH", f"{os.path.relpath(site.bin)}:{os.environ['PATH']}")
-    found = built(site.request())
+    found = built_marker(site.request())
     assert list(here.iterdir()) == []
     assert (site.request().place / found.key / "configure.dropped").exists()
 
 
 def test_a_second_time_takes_no_call_and_no_spack(site: MadeSite, without_spack_later: "WithoutLater") -> None:
-    first = built(site.request())
+    first = built_marker(site.request())
     site.forget_calls()
     without_spack_later()
-    assert ready(site.request()) == built(site.request()) == first
+    assert ready(site.request()) == built_marker(site.request()) == first
     assert site.calls == []
 
 
@@ -93,32 +93,32 @@ def without_spack_later(site: MadeSite) -> WithoutLater:
 
 
 def test_each_stack_takes_four_calls_of_its_own(site: MadeSite) -> None:
-    built(site.request())
-    built(site.request("mpich", ("imb",)))
+    built_marker(site.request())
+    built_marker(site.request("mpich", ("imb",)))
     assert site.commands == COLD * 2
 
 
 def test_another_tool_of_the_same_environment_is_proven_anew(site: MadeSite) -> None:
-    built(site.request(tools=("imb",)))
+    built_marker(site.request(tools=("imb",)))
     assert ready(site.request()) is None
-    assert sorted(built(site.request()).tools) == ["imb", "osu"]
+    assert sorted(built_marker(site.request()).tools) == ["imb", "osu"]
 
 
 def test_an_active_environment_of_the_users_shell_does_not_win(site: MadeSite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPACK_ENV", "/somewhere/else")
-    built(site.request())
+    built_marker(site.request())
     assert [call["SPACK_ENV"] for call in site.calls] == [None] * 4
 
 
 def test_neither_the_users_nor_the_hosts_configuration_takes_part(site: MadeSite) -> None:
-    built(site.request())
+    built_marker(site.request())
     assert [call["SPACK_DISABLE_LOCAL_CONFIG"] for call in site.calls] == ["1"] * 4
 
 
 def test_no_spack_on_path(site: MadeSite, without_spack: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(site.bin))
     with pytest.raises(SetupError) as error:
-        built(site.request())
+        built_marker(site.request())
     assert str(error.value) == (
         f"spack: found none in {site.home}/.railyard/spack-itself and none on PATH, expected Spack 1.1 or newer; type: "
         "railyard spack bootstrap"
@@ -140,21 +140,21 @@ def test_no_spack_on_path(site: MadeSite, without_spack: None, monkeypatch: pyte
 def test_too_old(site: MadeSite, version: str, sentence: str) -> None:
     site.behave(version=version)
     with pytest.raises(SpackError) as error:
-        built(site.request())
+        built_marker(site.request())
     assert str(error.value) == f"{site.bin}/spack: {sentence}"
 
 
 def test_a_spack_that_prints_no_version(site: MadeSite) -> None:
     site.behave(version="hello")
     with pytest.raises(SpackError) as error:
-        built(site.request())
+        built_marker(site.request())
     assert str(error.value) == f"{site.bin}/spack --version: found 'hello', expected a version number"
 
 
 def test_a_spack_that_cannot_be_started(site: MadeSite) -> None:
     (site.bin / "spack").write_text("#!/no/such/interpreter\n", encoding="utf-8")
     with pytest.raises(SetupError) as error:
-        built(site.request())
+        built_marker(site.request())
     assert str(error.value) == (
         f"{site.bin}/spack: no such file or directory, expected a Spack program; type: railyard spack bootstrap"
     )
@@ -163,7 +163,7 @@ def test_a_spack_that_cannot_be_started(site: MadeSite) -> None:
 def test_a_build_that_fails_leaves_nothing_to_use(site: MadeSite) -> None:
     site.behave(fail={"install": "==> Error: OSError: [Errno 28] No space left on device\n"})
     with pytest.raises(SpackError) as error:
-        built(site.request())
+        built_marker(site.request())
     place = site.request().place / site.request().sources().key()
     assert str(error.value) == (
         f"spack -e {place}/openmpi install --fail-fast: no space left on device: OSError: [Errno 28] No space left on "
@@ -173,15 +173,15 @@ def test_a_build_that_fails_leaves_nothing_to_use(site: MadeSite) -> None:
     assert ready(site.request()) is None
     site.behave()
     site.forget_calls()
-    built(site.request())
+    built_marker(site.request())
     assert site.commands == COLD
 
 
 def test_again_builds_over_what_spack_takes_for_installed(site: MadeSite) -> None:
-    found = built(site.request())
+    found = built_marker(site.request())
     Path(found.tools["imb"]).unlink()
     with pytest.raises(SetupError) as error:
-        built(site.request())
+        built_marker(site.request())
     assert str(error.value) == (
         f"{found.tools['imb']}: no such file or directory; it was there after the build; the environment of openmpi on "
         "made is not what was built: type railyard spack install --system made --stack openmpi --again"
@@ -239,7 +239,7 @@ def test_a_build_that_was_killed_is_never_taken_for_finished(site: MadeSite) -> 
 def test_a_place_that_cannot_be_written_to(site: MadeSite) -> None:
     site.write(".railyard/spack", "a file in the way")
     with pytest.raises(SetupError) as error:
-        built(site.request())
+        built_marker(site.request())
     assert str(error.value) == (
         f"{site.home}/.railyard/spack/made/openmpi: not a directory, expected to build there; choose another folder in "
         "the system's file (spack: root)"

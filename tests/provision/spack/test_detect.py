@@ -37,7 +37,7 @@ def test_the_traps(packages: dict[str, Any], sentences: tuple[str, ...]) -> None
 
 
 def test_what_spack_passes_over_is_added_once() -> None:
-    found = detect.with_seen(
+    found = detect.add_found_packages(
         {"mpich": MPICH},
         (
             FoundProgram("openmpi", "4.1.4", "/usr"),

@@ -107,7 +107,7 @@ SENTENCES = [
 ]
 
 
-def recorded(names: tuple[str, ...]) -> str:
+def recorded_text(names: tuple[str, ...]) -> str:
     return "".join((RECORDED / name).read_text(encoding="utf-8") for name in names)
 
 
@@ -117,7 +117,7 @@ def cause_of(text: str) -> str | None:
 
 @pytest.mark.parametrize(("files", "cause", "sentence"), SENTENCES, ids=[files[0] for files, *_ in SENTENCES])
 def test_what_the_real_spack_printed(files: tuple[str, ...], cause: str, sentence: str) -> None:
-    text = recorded(files)
+    text = recorded_text(files)
     assert (cause_of(text), explain(text, "install")) == (cause, f"spack install: {sentence}")
 
 
@@ -125,7 +125,7 @@ def test_a_failed_build_ends_with_twenty_lines_of_its_log(tmp_path: Path) -> Non
     log = tmp_path / "netpipe.log"
     log.write_text("".join(f"line {n}\n" for n in range(1, 31)), encoding="utf-8")
     stage = "/tmp/user/spack-stage/spack-stage-netpipe-3.7.2-55f7fkc7vdqboidolspimch55dijsyyc-xnq7k1gp.log"
-    text = recorded(("build-failed.out", "build-failed.err"))
+    text = recorded_text(("build-failed.out", "build-failed.err"))
     assert stage in text
     tail = "".join(f"\n    line {n}" for n in range(11, 31))
     assert explain(text.replace(stage, str(log)), "install") == (
@@ -156,7 +156,7 @@ def test_the_compilers_first_error_comes_first_if_it_stands_above_the_end(tmp_pa
 
 
 def test_of_two_failed_builds_the_first_is_told_and_the_other_counted() -> None:
-    text = recorded(("build-failed-two.out", "build-failed-two.err"))
+    text = recorded_text(("build-failed-two.out", "build-failed-two.err"))
     log = "/tmp/user/spack-stage/spack-stage-hpcc-1.5.0-6auks6l3ipznzascxf2xytyh5z3zhw7o-0yqvuwm4.log"
     assert explain(text, "install") == (
         f"spack install: the build of hpcc@1.5.0 (and of 1 more) failed in its phase build; its log is {log}"

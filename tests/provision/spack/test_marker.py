@@ -15,7 +15,7 @@ from tests.made.spack_site import MadeSite
 
 
 @pytest.fixture
-def built(site: MadeSite) -> Marker:
+def built_marker(site: MadeSite) -> Marker:
     return ensure(site.request(), lambda line: None)
 
 
@@ -23,8 +23,8 @@ def file_of(site: MadeSite) -> Path:
     return next(site.request().place.glob(f"*/{marker.FILE}"))
 
 
-def test_what_is_written_is_read(site: MadeSite, built: Marker) -> None:
-    assert marker.read(file_of(site).parent) == built
+def test_what_is_written_is_read(site: MadeSite, built_marker: Marker) -> None:
+    assert marker.read(file_of(site).parent) == built_marker
     assert [path.name for path in file_of(site).parent.iterdir() if path.name.startswith(".railyard")] == []
 
 
@@ -72,10 +72,10 @@ def update(lib: Path) -> None:
 
 @pytest.mark.parametrize(("_", "change", "sentence"), CHANGES, ids=[name for name, *_ in CHANGES])
 def test_what_is_not_as_it_was_built(
-    site: MadeSite, built: Marker, _: str, change: Callable[[MadeSite, Path], object], sentence: str
+    site: MadeSite, built_marker: Marker, _: str, change: Callable[[MadeSite, Path], object], sentence: str
 ) -> None:
-    imb = Path(built.tools["imb"])
-    assert ready(site.request()) == built
+    imb = Path(built_marker.tools["imb"])
+    assert ready(site.request()) == built_marker
     change(site, imb)
     with pytest.raises(SetupError) as error:
         ready(site.request())
@@ -85,7 +85,7 @@ def test_what_is_not_as_it_was_built(
     )
 
 
-def test_a_marker_of_an_older_format_is_none(site: MadeSite, built: Marker) -> None:
+def test_a_marker_of_an_older_format_is_none(site: MadeSite, built_marker: Marker) -> None:
     data = json.loads(file_of(site).read_text(encoding="utf-8"))
     file_of(site).write_text(json.dumps({**data, "format": 3}), encoding="utf-8")
     assert ready(site.request()) is None
@@ -105,7 +105,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("text", "start", "end"), BROKEN)
-def test_a_marker_that_is_none(site: MadeSite, built: Marker, text: str, start: str, end: str) -> None:
+def test_a_marker_that_is_none(site: MadeSite, built_marker: Marker, text: str, start: str, end: str) -> None:
     file = file_of(site)
     file.write_text(text, encoding="utf-8")
     with pytest.raises(SetupError) as error:

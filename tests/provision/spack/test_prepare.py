@@ -28,20 +28,20 @@ def site_of(made: MadeSite) -> Site:
     return Site(made.home, system, references_of(made.home / "references", system))
 
 
-def prepared(made: MadeSite, getting: Getting = ALLOWED) -> tuple[dict[str, str], list[str]]:
+def prepare_stacks(made: MadeSite, getting: Getting = ALLOWED) -> tuple[dict[str, str], list[str]]:
     said: list[str] = []
     why = prepare(site_of(made), STACKS, said.append, getting)
     return why, spack_site.timeless(said)
 
 
-def refused(made: MadeSite, getting: Getting = ALLOWED) -> str:
+def refusal_of(made: MadeSite, getting: Getting = ALLOWED) -> str:
     with pytest.raises(RailyardError) as error:
-        prepared(made, getting)
+        prepare_stacks(made, getting)
     return str(error.value)
 
 
 def test_every_stack_is_built_and_only_our_own_lines_are_said(site: MadeSite) -> None:
-    why, said = prepared(site, Getting())
+    why, said = prepare_stacks(site, Getting())
     assert why == {}
     assert said[0] == "spack: building the benchmarks of openmpi and mpich, once: later runs do not call Spack"
     assert [line for line in said if " built in " in line] == [
@@ -54,10 +54,10 @@ def test_every_stack_is_built_and_only_our_own_lines_are_said(site: MadeSite) ->
 
 
 def test_what_is_built_needs_no_spack_and_says_nothing(site: MadeSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    prepared(site)
+    prepare_stacks(site)
     site.forget_calls()
     monkeypatch.setenv("PATH", "")
-    assert prepared(site, Getting()) == ({}, [])
+    assert prepare_stacks(site, Getting()) == ({}, [])
     assert site.calls == []
 
 
@@ -65,7 +65,7 @@ def test_what_is_built_needs_no_spack_and_says_nothing(site: MadeSite, monkeypat
 
 
 @pytest.fixture
-def pinned(site: MadeSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> spack_sources.MadeSources:
+def pinned_sources(site: MadeSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> spack_sources.MadeSources:
     """A folder to get Spack from, whose Spack is the fake; the official places are nowhere."""
     words = (site.bin / "spack").read_text(encoding="utf-8").splitlines()[1]
     made = spack_sources.make(tmp_path / "carried", program=words)
@@ -80,43 +80,43 @@ def without_spack(site: MadeSite, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_where_there_is_none_it_is_got_and_used(
-    site: MadeSite, pinned: spack_sources.MadeSources, monkeypatch: pytest.MonkeyPatch
+    site: MadeSite, pinned_sources: spack_sources.MadeSources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_spack(site, monkeypatch)
-    why, said = prepared(site, Getting(allowed=True, place=str(pinned.folder)))
+    why, said = prepare_stacks(site, Getting(allowed=True, place=str(pinned_sources.folder)))
     assert why == {}
     own = program.own_folder(site.home)
     assert said[0] == f"spack: getting into {own}, once (19 MB to fetch, 133 MB on disk):"
     assert said[-1] == "spack: mpich for made built in 0 s"
     assert site.commands == COLD * 2
     # The second time nothing is got and nothing is built, wherever the folder has gone.
-    pinned.folder.rename(pinned.folder.with_name("gone"))
-    assert prepared(site, Getting(allowed=True, place=str(pinned.folder))) == ({}, [])
+    pinned_sources.folder.rename(pinned_sources.folder.with_name("gone"))
+    assert prepare_stacks(site, Getting(allowed=True, place=str(pinned_sources.folder))) == ({}, [])
 
 
 def test_where_there_is_none_and_none_may_be_got(site: MadeSite, monkeypatch: pytest.MonkeyPatch) -> None:
     without_spack(site, monkeypatch)
-    assert refused(site, Getting()) == (
+    assert refusal_of(site, Getting()) == (
         f"spack: found none in {site.home}/.railyard/spack-itself and none on PATH, expected Spack 1.1 or newer; type: "
         "railyard spack bootstrap"
     )
 
 
 def test_where_the_official_place_cannot_be_reached(
-    site: MadeSite, pinned: spack_sources.MadeSources, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    site: MadeSite, pinned_sources: spack_sources.MadeSources, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_spack(site, monkeypatch)
-    sentence = refused(site)
+    sentence = refusal_of(site)
     assert sentence.startswith(f"Spack 1.2.0.dev0 cannot be fetched from {tmp_path}/nowhere/spack: ")
     assert sentence.endswith("(docs/howto/spack.md, An air-gapped site)") and "\n" not in sentence
 
 
 def test_one_on_path_that_is_too_old_is_left_there_and_one_is_got(
-    site: MadeSite, pinned: spack_sources.MadeSources
+    site: MadeSite, pinned_sources: spack_sources.MadeSources
 ) -> None:
     spack_site.program(site.bin / "spack", "echo 0.23.1")
-    assert refused(site, Getting()).startswith(f"{site.bin}/spack: found Spack 0.23.1, expected 1.1 or newer")
-    why, said = prepared(site, Getting(allowed=True, place=str(pinned.folder)))
+    assert refusal_of(site, Getting()).startswith(f"{site.bin}/spack: found Spack 0.23.1, expected 1.1 or newer")
+    why, said = prepare_stacks(site, Getting(allowed=True, place=str(pinned_sources.folder)))
     assert why == {}
     assert said[0] == (
         f"spack: {site.bin}/spack: found Spack 0.23.1, expected 1.1 or newer (package API v2): this site gets a Spack "
@@ -130,7 +130,7 @@ def test_one_on_path_that_is_too_old_is_left_there_and_one_is_got(
 def test_a_build_that_fails_leaves_the_other_stack_its_own(site: MadeSite) -> None:
     conflict = "==> Error: No version exists that satisfies these input specs:\n    netpipe@5\n"
     site.behave(fail_for={"openmpi": {"concretize": conflict}})
-    why, said = prepared(site)
+    why, said = prepare_stacks(site)
     assert list(why) == ["openmpi"]
     assert "nothing satisfies all that is asked for: No version exists" in why["openmpi"]
     assert said[-1] == "spack: mpich for made built in 0 s"
@@ -138,7 +138,7 @@ def test_a_build_that_fails_leaves_the_other_stack_its_own(site: MadeSite) -> No
 
 def test_what_would_fail_every_build_is_said_once(site: MadeSite) -> None:
     site.behave(fail={"install": "==> Error: OSError: [Errno 28] No space left on device\n"})
-    assert "no space left on device" in refused(site)
+    assert "no space left on device" in refusal_of(site)
     assert site.commands.count("install") == 1
 
 
@@ -148,17 +148,17 @@ def test_a_compiler_that_is_missing_is_said_before_anything_is_built(
     monkeypatch.setenv("PATH", str(site.bin))
     monkeypatch.setattr("railyard.provision.spack.bootstrap.C_COMPILERS", ("no-such-cc",))
     spack_site.program(site.bin / "spack", "echo 1.2.0")
-    why, _ = prepared(site)
+    why, _ = prepare_stacks(site)
     assert {text.partition(",")[0] for text in why.values()} == {"compiler: found none of no-such-cc on PATH"}
     assert site.calls == []
 
 
 def test_what_changed_after_the_build_is_said_and_not_built_over(site: MadeSite) -> None:
-    prepared(site)
+    prepare_stacks(site)
     imb = next((site.home / ".railyard/spack/opt").glob("intel*/bin/IMB-MPI1"))
     imb.unlink()
     site.forget_calls()
-    why, _ = prepared(site)
+    why, _ = prepare_stacks(site)
     assert {text.partition("; ")[0] for text in why.values()} == {f"{imb}: no such file or directory"}
     assert site.calls == []
 
@@ -168,7 +168,7 @@ def test_what_changed_after_the_build_is_said_and_not_built_over(site: MadeSite)
 
 def test_on_compute_nodes_a_job_builds(site: MadeSite) -> None:
     site.edit("systems/made.yaml", "stacks:\n", "spack: {build_on: compute}\nstacks:\n")
-    assert prepared(site, Getting()) == ({}, [])
+    assert prepare_stacks(site, Getting()) == ({}, [])
     assert site.commands == ["--version"]
 
 

@@ -37,14 +37,14 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def made(folder: Path, name: str, text: str, more: str = "") -> None:
+def write_program(folder: Path, name: str, text: str, more: str = "") -> None:
     lines = "".join(f"echo '{line}'\n" for line in text.splitlines())
     program(folder / name, f"{lines}{more}")
 
 
 @pytest.mark.parametrize(("name", "text", "found"), ANSWERS, ids=[f"{name}-{found[0]}" for name, _, found in ANSWERS])
 def test_an_answer_is_read(programs: Path, tmp_path: Path, name: str, text: str, found: tuple[str, str]) -> None:
-    made(programs, name, text)
+    write_program(programs, name, text)
     assert detect.seen_packages() == (FoundProgram(*found, str(tmp_path / "opt")),)
 
 
@@ -57,14 +57,14 @@ def test_every_program_has_an_answer_here() -> None:
 
 
 def test_the_prefix_is_that_of_the_file_itself(programs: Path, tmp_path: Path) -> None:
-    made(tmp_path / "real/ucx/bin", "ucx_info", "# Library version: 1.20.1")
+    write_program(tmp_path / "real/ucx/bin", "ucx_info", "# Library version: 1.20.1")
     (programs / "ucx_info").symlink_to(tmp_path / "real/ucx/bin/ucx_info")
     assert detect.seen_packages() == (FoundProgram("ucx", "1.20.1", str(tmp_path / "real/ucx")),)
 
 
 def test_two_programs_of_one_package_are_one(programs: Path, tmp_path: Path) -> None:
-    made(programs, "sinfo", "slurm 24.11.5")
-    made(programs, "srun", "slurm 24.11.5")
+    write_program(programs, "sinfo", "slurm 24.11.5")
+    write_program(programs, "srun", "slurm 24.11.5")
     assert detect.seen_packages() == (FoundProgram("slurm", "24.11.5", str(tmp_path / "opt")),)
 
 
@@ -75,8 +75,8 @@ def test_an_answer_on_standard_error_counts_and_a_failing_program_too(programs: 
 
 @pytest.mark.parametrize("text", ["", "mpirun (Open MPI) 4.1.4", "command not found"])
 def test_a_program_that_says_something_else_is_passed_over(programs: Path, text: str) -> None:
-    made(programs, "mpirun", text)
-    made(programs, "ompi_info", text)
+    write_program(programs, "mpirun", text)
+    write_program(programs, "ompi_info", text)
     assert detect.seen_packages() == ()
 
 

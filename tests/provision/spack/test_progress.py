@@ -20,7 +20,7 @@ def lock() -> Lock:
     return locks.parse(RECORDED.read_text(encoding="utf-8"), "openmpi.lock")
 
 
-def named(name: str) -> Spec:
+def spec_named(name: str) -> Spec:
     found = lock().find_spec(name)
     assert found is not None
     return found
@@ -30,12 +30,12 @@ def test_what_is_external_or_installed_is_not_built() -> None:
     wanted = {spec.name for spec in to_build(lock(), "")}
     assert {"osu-micro-benchmarks", "npb", "hpl"} < wanted
     assert wanted & {"openmpi", "gcc", "gmake"} == set()
-    listing = LISTING.format(osu=named("osu-micro-benchmarks").hash[:7], npb=named("npb").hash[:7])
+    listing = LISTING.format(osu=spec_named("osu-micro-benchmarks").hash[:7], npb=spec_named("npb").hash[:7])
     assert wanted - {spec.name for spec in to_build(lock(), listing)} == {"npb"}
 
 
 def test_the_promise_says_how_many_and_how_long() -> None:
-    osu, npb, openmpi = named("osu-micro-benchmarks"), named("npb"), named("openmpi")
+    osu, npb, openmpi = spec_named("osu-micro-benchmarks"), spec_named("npb"), spec_named("openmpi")
     assert promise((osu,)) == "1 package to build, about 60 s on two cores"
     assert promise((osu, npb)) == "2 packages to build, about 3 min on two cores"
     assert promise((osu, openmpi)) == "2 packages to build, about 60 s on two cores, and what 1 other takes: openmpi"
@@ -44,7 +44,7 @@ def test_the_promise_says_how_many_and_how_long() -> None:
 
 
 def test_every_package_that_ends_is_a_line() -> None:
-    osu, npb = named("osu-micro-benchmarks"), named("npb")
+    osu, npb = spec_named("osu-micro-benchmarks"), spec_named("npb")
     said: list[str] = []
     times = iter((100.0, 103.4, 400.0))
     build = Progress((osu, npb), said.append, lambda: next(times))

@@ -15,7 +15,7 @@ COMMAND = "railyard spack install --system made --stack openmpi"
 AGAIN = f"Spack treats it as installed: when you have fixed that, type {COMMAND} --again"
 
 
-def refused(site: MadeSite, stack: str = "openmpi", tools: tuple[str, ...] = ("osu", "imb")) -> str:
+def refusal_of(site: MadeSite, stack: str = "openmpi", tools: tuple[str, ...] = ("osu", "imb")) -> str:
     with pytest.raises(SetupError) as error:
         ensure(site.request(stack, tools), lambda line: None)
     assert ready(site.request(stack, tools)) is None
@@ -28,7 +28,7 @@ def prefix(site: MadeSite, package: str) -> Path:
 
 def test_another_mpi_than_the_stacks_is_linked(site: MadeSite) -> None:
     site.behave(linked="openmpi", linked_prefix="/usr", packages=["intel-mpi-benchmarks"])
-    assert refused(site, "mpich", ("imb",)) == (
+    assert refusal_of(site, "mpich", ("imb",)) == (
         f"wrong MPI linked: {prefix(site, 'intel-mpi-benchmarks')}/bin/IMB-MPI1 is linked to libmpi.so.40 "
         "(/usr/lib/libmpi.so.40), expected libmpi.so.12 or libmpich.so.12; give each MPI library a prefix of its own "
         "in the overlay"
@@ -37,7 +37,7 @@ def test_another_mpi_than_the_stacks_is_linked(site: MadeSite) -> None:
 
 def test_the_same_mpi_of_another_prefix_is_linked(site: MadeSite) -> None:
     site.behave(linked_prefix="/opt/other", packages=["intel-mpi-benchmarks"])
-    assert refused(site, tools=("imb",)) == (
+    assert refusal_of(site, tools=("imb",)) == (
         f"wrong MPI linked: {prefix(site, 'intel-mpi-benchmarks')}/bin/IMB-MPI1 is linked to "
         f"/opt/other/lib/libmpi.so.40, expected libmpi.so.40 of {site.home}/mpi/openmpi; give each MPI library a "
         "prefix of its own in the overlay"
@@ -46,7 +46,7 @@ def test_the_same_mpi_of_another_prefix_is_linked(site: MadeSite) -> None:
 
 def test_the_environment_has_another_mpi(site: MadeSite) -> None:
     site.behave(mpi="mpich")
-    sentence = refused(site)
+    sentence = refusal_of(site)
     assert sentence.startswith("spack_envs/openmpi: found mpich@5.0.2 /")
     assert sentence.endswith(" as the environment's MPI, expected openmpi: the benchmarks would measure another stack")
 
@@ -54,7 +54,7 @@ def test_the_environment_has_another_mpi(site: MadeSite) -> None:
 def test_npb_without_some_of_its_benchmarks(site: MadeSite) -> None:
     site.behave(packages=["npb"], leave_out=["cg", "ep", "ft", "mg"])
     place = prefix_after(site, "npb")
-    assert refused(site, tools=("npb",)) == (
+    assert refusal_of(site, tools=("npb",)) == (
         f"npb@3.4.3: its install succeeded, but cg.*, ep.*, ft.*, mg.* are not in {place}/bin; the build left them "
         f"out: see its log in {place}/.spack; {AGAIN}"
     )
@@ -63,7 +63,7 @@ def test_npb_without_some_of_its_benchmarks(site: MadeSite) -> None:
 def test_an_executable_is_missing(site: MadeSite) -> None:
     site.behave(leave_out=["IMB-MPI1"])
     place = prefix_after(site, "intel-mpi-benchmarks")
-    assert refused(site) == (
+    assert refusal_of(site) == (
         f"intel-mpi-benchmarks@2021.7: its install succeeded, but IMB-MPI1 is not in {place}/bin; the build left it "
         f"out: see its log in {place}/.spack; {AGAIN}"
     )
@@ -78,7 +78,7 @@ def prefix_after(site: MadeSite, package: str) -> Path:
 
 
 def test_a_tool_that_the_environment_does_not_build(site: MadeSite) -> None:
-    assert refused(site, tools=("osu", "wrf")) == (
+    assert refusal_of(site, tools=("osu", "wrf")) == (
         "systems/made.yaml stacks.openmpi.spack.benchmarks: found wrf, but the environment has no package wrf; add it "
         "to spack_envs/openmpi/spack.yaml"
     )
@@ -86,7 +86,7 @@ def test_a_tool_that_the_environment_does_not_build(site: MadeSite) -> None:
 
 def test_executables_that_show_no_library_prove_nothing(site: MadeSite) -> None:
     site.behave(static=True, packages=["intel-mpi-benchmarks"])
-    assert refused(site, tools=("imb",)) == (
+    assert refusal_of(site, tools=("imb",)) == (
         f"{prefix(site, 'intel-mpi-benchmarks')}: found no dynamic program among the executables of "
         "intel-mpi-benchmarks, expected some that are linked to libmpi.so.40: so nothing shows which MPI they would "
         "measure; build them shared"
@@ -115,7 +115,7 @@ def test_a_stack_without_mpi_is_linked_to_its_own_libraries(verbs: MadeSite) -> 
 def test_a_stack_without_mpi_that_is_linked_to_one(verbs: MadeSite) -> None:
     verbs.behave(packages=["perftest"], linked="openmpi")
     (verbs.home / "rdma/lib/libmpi.so.40").write_text("a library", encoding="utf-8")
-    sentence = refused(verbs, "verbs", ("perftest",))
+    sentence = refusal_of(verbs, "verbs", ("perftest",))
     program, library = f"{prefix(verbs, 'perftest')}/bin/ib_read_bw", f"{verbs.home}/rdma/lib/libmpi.so.40"
     linked = stack_words.any_mpi(program, "libmpi.so.40", library)
     assert sentence == (

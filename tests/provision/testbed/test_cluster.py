@@ -17,7 +17,7 @@ from railyard.provision.testbed.boot import Process, find_inside, outermost_proc
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.scripts import Degradation
 from railyard.provision.testbed.spec import TestbedSpec
-from tests.waiting import PATIENCE_S, wait_for
+from tests.patience import PATIENCE_S, wait_for
 
 ROOT = Path(__file__).parents[3]
 #: Sends 2 MB to the other side, or receives it; a node needs no program but Python.
@@ -49,7 +49,7 @@ def send(bed: Testbed, source: str, target: str, name: str) -> None:
     assert (sent.returncode, sent.stderr) == (0, "")
 
 
-def carried(bed: Testbed, node: str) -> dict[str, tuple[int, int]]:
+def carried_bytes(bed: Testbed, node: str) -> dict[str, tuple[int, int]]:
     return {rail.device: (rail.tx_bytes, rail.rx_bytes) for rail in bed.status() if rail.node == node}
 
 
@@ -163,9 +163,9 @@ def test_an_unknown_host_is_one_sentence(bed: Testbed) -> None:
 
 
 def test_traffic_takes_the_rail_that_is_named(bed: Testbed) -> None:
-    before = carried(bed, "vn1")
+    before = carried_bytes(bed, "vn1")
     send(bed, "vn1", "vn2", "vn2-hsn1")
-    after = carried(bed, "vn1")
+    after = carried_bytes(bed, "vn1")
     moved = {device: after[device][0] - before[device][0] for device in after}
     assert 2_000_000 < moved["hsn1"] < 2_300_000
     assert moved["hsn0"] < 1000
@@ -174,7 +174,7 @@ def test_traffic_takes_the_rail_that_is_named(bed: Testbed) -> None:
 
 def test_an_idle_rail_is_silent(small: TestbedSpec, namespaces: None, tmp_path: Path) -> None:
     with Testbed(tmp_path, small) as fresh:
-        assert {counters for node in small.nodes for counters in carried(fresh, node).values()} == {(0, 0)}
+        assert {counters for node in small.nodes for counters in carried_bytes(fresh, node).values()} == {(0, 0)}
 
 
 def test_every_rail_is_shaped_at_both_ends(bed: Testbed) -> None:
@@ -331,7 +331,7 @@ def test_two_homes_do_not_disturb_each_other(small: TestbedSpec, namespaces: Non
         one.degrade("beta", "hsn0", "unplugged")
         assert all(rail.carrier for rail in two.status())
         send(two, "alpha", "beta", "beta-hsn0")
-        assert carried(one, "alpha")["hsn0"] == (0, 0)
+        assert carried_bytes(one, "alpha")["hsn0"] == (0, 0)
         one.take_down()
         assert two.exec("alpha", ["hostname"]).stdout == "alpha\n"
 

@@ -15,7 +15,7 @@ from railyard.base.errors import SetupError
 from railyard.provision.testbed import guest_agent, guest_texts, guests
 from railyard.provision.testbed.boot import SEARCH_PATH
 from railyard.provision.testbed.spec import Network, TestbedSpec
-from tests.waiting import PATIENCE_S, wait_for
+from tests.patience import PATIENCE_S, wait_for
 
 SPEC = TestbedSpec(
     ("left", "right"),
@@ -191,7 +191,7 @@ def test_every_script_is_one_that_a_shell_reads(stacks: str | None) -> None:
 # ---- the way in
 
 
-def entered(folder: Path, *words: str) -> tuple[int, str]:
+def run_enter(folder: Path, *words: str) -> tuple[int, str]:
     script = folder / "enter"
     script.write_text(guest_texts.enter_text(sys.executable), encoding="utf-8")
     done = subprocess.run(["sh", str(script), *words], capture_output=True, text=True, check=False)
@@ -200,18 +200,18 @@ def entered(folder: Path, *words: str) -> tuple[int, str]:
 
 def test_enter_says_what_is_wrong_in_a_sentence(tmp_path: Path) -> None:
     down = "railyard testbed guests: the guests are not up: run 'railyard testbed guests up'\n"
-    assert entered(tmp_path, "left", "--", "true") == (2, down)
+    assert run_enter(tmp_path, "left", "--", "true") == (2, down)
     usage = "railyard testbed guests: usage: enter NODE -- COMMAND [ARGUMENT]...\n"
-    assert entered(tmp_path, "left") == (2, usage)
-    assert entered(tmp_path, "left", "--") == (2, usage)
+    assert run_enter(tmp_path, "left") == (2, usage)
+    assert run_enter(tmp_path, "left", "--") == (2, usage)
     # A process of ours with another start time than in the file: its number was used again.
     (tmp_path / "nodes").write_text(guest_texts.nodes_text(SPEC, False, os.getpid(), 1), encoding="ascii")
-    assert entered(tmp_path, "left", "--", "true") == (2, down)
+    assert run_enter(tmp_path, "left", "--", "true") == (2, down)
     unknown = 'railyard testbed guests: no guest is called "lefft"; known: left right\n'
-    assert entered(tmp_path, "lefft", "--", "true") == (2, unknown)
+    assert run_enter(tmp_path, "lefft", "--", "true") == (2, unknown)
 
 
-def asked(argv: list[str], cwd: str = "/", env: dict[str, str] | None = None) -> socket.socket:
+def ask_agent(argv: list[str], cwd: str = "/", env: dict[str, str] | None = None) -> socket.socket:
     """Return a caller's end of an agent that answers in a thread; the command was already sent."""
     ours, theirs = socket.socketpair()
     threading.Thread(target=guest_agent._answer, args=(theirs,), daemon=True).start()
@@ -228,27 +228,29 @@ def answer(ours: socket.socket) -> dict[bytes, bytes]:
 
 
 def test_a_command_has_its_folder_environment_input_output_and_exit_code() -> None:
-    with asked(["sh", "-c", "pwd; cat; echo $A $TMPDIR >&2; exit 7"], "/usr", {"A": "b", "PATH": SEARCH_PATH}) as ours:
+    with ask_agent(
+        ["sh", "-c", "pwd; cat; echo $A $TMPDIR >&2; exit 7"], "/usr", {"A": "b", "PATH": SEARCH_PATH}
+    ) as ours:
         guest_agent.send(ours, b"i", b"given\n")
         guest_agent.send(ours, b"i")
         assert answer(ours) == {b"o": b"/usr\ngiven\n", b"e": b"b /run/tmp\n", b"x": b"7"}
 
 
 def test_a_command_is_sent_signals_and_its_end_by_one_is_told_as_a_shell_does() -> None:
-    with asked(["sleep", "60"]) as ours:
+    with ask_agent(["sleep", "60"]) as ours:
         guest_agent.send(ours, b"s", str(int(signal.SIGTERM)).encode())
         assert answer(ours) == {b"x": b"143"}
 
 
 def test_a_command_that_cannot_be_started_is_a_sentence() -> None:
-    with asked(["no-such-program"]) as ours:
+    with ask_agent(["no-such-program"]) as ours:
         assert answer(ours) == {b"f": b"no-such-program: No such file or directory"}
-    with asked(["true"], cwd="/no/such/folder") as ours:
+    with ask_agent(["true"], cwd="/no/such/folder") as ours:
         assert answer(ours) == {b"f": b"/no/such/folder: No such file or directory"}
 
 
 def test_what_a_command_leaves_behind_does_not_hold_its_caller() -> None:
-    with asked(["sh", "-c", "sleep 60 & echo begun"]) as ours:
+    with ask_agent(["sh", "-c", "sleep 60 & echo begun"]) as ours:
         assert answer(ours) == {b"o": b"begun\n", b"x": b"0"}
 
 
@@ -260,7 +262,7 @@ def has_ended(pid: int) -> bool:
 
 
 def test_a_command_whose_caller_goes_is_killed_with_its_children(tmp_path: Path) -> None:
-    with asked(["sh", "-c", "sleep 61 & echo $! $$; wait"], str(tmp_path)) as ours:
+    with ask_agent(["sh", "-c", "sleep 61 & echo $! $$; wait"], str(tmp_path)) as ours:
         frame = guest_agent.receive(ours)
         assert frame is not None
         pids = [int(word) for word in frame[1].split()]

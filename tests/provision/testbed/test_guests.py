@@ -56,14 +56,14 @@ def guests(home: Path) -> Guests:
     return found
 
 
-def said(guests: Guests, node: str, *command: str) -> str:
+def stdout_of(guests: Guests, node: str, *command: str) -> str:
     done = guests.exec(node, list(command))
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
 
 def test_a_command_runs_in_its_guest_with_folder_and_exit_code(guests: Guests, home: Path) -> None:
-    assert said(guests, "vg2", "hostname") == "vg2\n"
+    assert stdout_of(guests, "vg2", "hostname") == "vg2\n"
     done = guests.exec("vg1", ["sh", "-c", "echo out; echo err >&2; exit 7"])
     assert (done.returncode, done.stdout, done.stderr) == (7, "out\n", "err\n")
     assert not guests.bring_up(print)
@@ -71,16 +71,16 @@ def test_a_command_runs_in_its_guest_with_folder_and_exit_code(guests: Guests, h
 
 def test_guests_and_machine_see_one_site_folder_and_nothing_else_is_written(guests: Guests, home: Path) -> None:
     (home / "given").write_text("by the machine\n", encoding="ascii")
-    assert said(guests, "vg1", "cat", f"{home}/given") == "by the machine\n"
-    said(guests, "vg1", "sh", "-c", f"echo by vg1 >{home}/found; echo lost >/usr/lib/lost")
-    assert said(guests, "vg2", "cat", f"{home}/found") == "by vg1\n"
+    assert stdout_of(guests, "vg1", "cat", f"{home}/given") == "by the machine\n"
+    stdout_of(guests, "vg1", "sh", "-c", f"echo by vg1 >{home}/found; echo lost >/usr/lib/lost")
+    assert stdout_of(guests, "vg2", "cat", f"{home}/found") == "by vg1\n"
     assert (home / "found").read_text(encoding="ascii") == "by vg1\n"
     assert not Path("/usr/lib/lost").exists()
 
 
 def test_one_guest_runs_commands_in_the_other_as_a_launcher_of_mpi_does(guests: Guests) -> None:
     agent = str(guests.folder / "agent")
-    assert said(guests, "vg1", agent, "-x", "vg2", "echo", "$(hostname)", "here") == "vg2 here\n"
+    assert stdout_of(guests, "vg1", agent, "-x", "vg2", "echo", "$(hostname)", "here") == "vg2 here\n"
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_what_the_devices_say_is_read_by_our_parsers(
 ) -> None:
     if shutil.which(command[0], path=SEARCH_PATH) is None:
         pytest.skip(f"{command[0]} is not installed on this machine")
-    ports = parse(said(guests, "vg1", *command)).fabric
+    ports = parse(stdout_of(guests, "vg1", *command)).fabric
     assert [(port.device, port.state) for port in ports] == expected
 
 
@@ -114,7 +114,7 @@ def test_a_real_pair_of_perftest_goes_over_the_device_that_it_is_told(
     with subprocess.Popen([str(guests.enter), "vg2", "--", *words], stdout=subprocess.DEVNULL) as server:
         # A client ends at once until the server listens.
         client = f"until {' '.join(words)} vg2 2>/dev/null; do sleep 0.5; done"
-        (table,) = parse(said(guests, "vg1", "sh", "-c", client)).tables
+        (table,) = parse(stdout_of(guests, "vg1", "sh", "-c", client)).tables
         server.wait(timeout=60)
     assert [row[:2] for row in table.rows] == [(size, writes)]
     after = {(one.node, one.device): one.sent_packets for one in guests.status()}

@@ -41,7 +41,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "measure.lock"
 
 
-def never(text: str) -> None:
+def refuse_wait(text: str) -> None:
     raise AssertionError(f"waited: {text}")
 
 
@@ -62,7 +62,7 @@ def start_holder(file: Path, *how: str) -> Iterator["subprocess.Popen[str]"]:
             holder.kill()
 
 
-def said(process: "subprocess.Popen[str]") -> str:
+def read_line(process: "subprocess.Popen[str]") -> str:
     assert process.stdout is not None
     return process.stdout.readline().strip()
 
@@ -89,7 +89,7 @@ def test_root_makes_the_machines_folder_and_nobody_else_can_open_the_lock(machin
     for folder in (machine.parent, *machine.parent.parents[:2]):
         folder.chmod(0o755)
     assert lock_file() == machine / "measure.lock"
-    with measurement_lock(never):
+    with measurement_lock(refuse_wait):
         stranger = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "flock", "-s", "-n"]
         told = subprocess.run([*stranger, str(machine / "measure.lock"), "true"], capture_output=True, text=True)
         assert (told.returncode, "Permission denied" in told.stderr) == (66, True)
@@ -104,7 +104,7 @@ def test_a_group_has_one_lock_for_all_its_members_whatever_their_umask(machine: 
     machine.chmod(0o2770)
     before = os.umask(0o077)
     try:
-        with measurement_lock(never):
+        with measurement_lock(refuse_wait):
             made = (machine / "measure.lock").stat()
     finally:
         os.umask(before)
@@ -140,24 +140,24 @@ def test_another_users_folder_in_the_place_of_ours_is_refused(monkeypatch: pytes
 
 
 def test_the_second_waits_and_is_told_who_measures(file: Path) -> None:
-    with measurement_lock(never, Path("/clone/a"), file), start_holder(file) as other:
+    with measurement_lock(refuse_wait, Path("/clone/a"), file), start_holder(file) as other:
         assert re.fullmatch(
             rf"waiting: process {os.getpid()} of /clone/a is measuring on this machine "
             r"\(since \d{4}-\d\d-\d\d \d\d:\d\d UTC\); two measurements at once would disturb each other",
-            said(other),
+            read_line(other),
         )
 
 
 def test_what_measures_nothing_shares_the_lock_and_a_measurement_waits_for_it(file: Path) -> None:
-    with measurement_lock(never, Path("/clone/a"), file, shared=True):
+    with measurement_lock(refuse_wait, Path("/clone/a"), file, shared=True):
         os.environ.pop(HELD_VARIABLE)  # else the next one would count as our child and not ask for the lock
-        with measurement_lock(never, Path("/clone/c"), file, shared=True), start_holder(file) as other:
-            assert said(other).startswith("waiting: ")
+        with measurement_lock(refuse_wait, Path("/clone/c"), file, shared=True), start_holder(file) as other:
+            assert read_line(other).startswith("waiting: ")
 
 
 def test_what_measures_nothing_waits_for_a_measurement(file: Path) -> None:
     with start_holder(file) as other:
-        assert said(other) == "held"
+        assert read_line(other) == "held"
         waited = []
 
         def let_go(text: str) -> None:
@@ -170,42 +170,42 @@ def test_what_measures_nothing_waits_for_a_measurement(file: Path) -> None:
 
 def test_the_second_gets_it_when_the_first_is_done(file: Path) -> None:
     with contextlib.ExitStack() as held:
-        held.enter_context(measurement_lock(never, Path("/clone/a"), file))
+        held.enter_context(measurement_lock(refuse_wait, Path("/clone/a"), file))
         with start_holder(file) as other:
-            assert said(other).startswith("waiting: process ")
+            assert read_line(other).startswith("waiting: process ")
             held.close()
-            assert said(other) == "held"
+            assert read_line(other) == "held"
 
 
 def test_who_measures_is_told_without_waiting(file: Path) -> None:
     assert who_measures(file) is None
     assert not file.exists()
     with start_holder(file) as other:
-        assert said(other) == "held"
+        assert read_line(other) == "held"
         told = who_measures(file)
         assert told is not None
         assert told.startswith(f"process {other.pid} of /clone/b is measuring on this machine (since 20")
-    with measurement_lock(never, file=file):
+    with measurement_lock(refuse_wait, file=file):
         assert who_measures(file) is None  # we do
     assert who_measures(file) is None
 
 
 def test_a_killed_holder_leaves_no_lock(file: Path) -> None:
     with start_holder(file) as other:
-        assert said(other) == "held"
-    with measurement_lock(never, file=file):
+        assert read_line(other) == "held"
+    with measurement_lock(refuse_wait, file=file):
         assert lock_is_held()
     assert not lock_is_held()
 
 
 def test_a_child_process_of_the_holder_does_not_wait(file: Path) -> None:
-    with measurement_lock(never, file=file):
+    with measurement_lock(refuse_wait, file=file):
         child = subprocess.run([sys.executable, "-c", HOLDER, str(file)], input="\n", capture_output=True, text=True)
     assert child.stdout == "held\n"
 
 
 def test_the_holder_itself_can_enter_again(file: Path) -> None:
-    with measurement_lock(never, file=file), measurement_lock(never, file=file):
+    with measurement_lock(refuse_wait, file=file), measurement_lock(refuse_wait, file=file):
         assert lock_is_held()
 
 
@@ -214,30 +214,30 @@ def test_another_users_file_is_opened_without_creating(file: Path, monkeypatch: 
     file.touch(mode=0o666)
     real = os.open
 
-    def protected(path: Path, flags: int, mode: int = 0o777) -> int:
+    def open_protected(path: Path, flags: int, mode: int = 0o777) -> int:
         if flags & os.O_CREAT and Path(path).exists():
             raise PermissionError(13, "Permission denied", str(path))
         return real(path, flags, mode)
 
-    monkeypatch.setattr(os, "open", protected)
-    with measurement_lock(never, file=file):
+    monkeypatch.setattr(os, "open", open_protected)
+    with measurement_lock(refuse_wait, file=file):
         assert lock_is_held()
 
 
 def test_a_lock_file_that_was_removed_is_not_held(file: Path) -> None:
     with contextlib.ExitStack() as held:
-        held.enter_context(measurement_lock(never, Path("/clone/a"), file))
+        held.enter_context(measurement_lock(refuse_wait, Path("/clone/a"), file))
         with start_holder(file) as other:
-            assert said(other).startswith("waiting: process ")
+            assert read_line(other).startswith("waiting: process ")
             file.unlink()
             held.close()
-            assert said(other) == "held"
+            assert read_line(other) == "held"
             assert file.exists(), "the waiter locked a file that nobody else can find"
 
 
 def test_a_link_is_not_followed(file: Path) -> None:
     file.symlink_to(file.with_name("elsewhere"))
-    with pytest.raises(SetupError) as caught, measurement_lock(never, file=file):
+    with pytest.raises(SetupError) as caught, measurement_lock(refuse_wait, file=file):
         pass
     assert str(caught.value) == (
         f"measurement lock: {file} cannot be opened for writing (Too many levels of symbolic links): "
@@ -247,29 +247,29 @@ def test_a_link_is_not_followed(file: Path) -> None:
 
 def test_a_fifo_is_no_lock(file: Path) -> None:
     os.mkfifo(file)
-    with pytest.raises(SetupError) as caught, measurement_lock(never, file=file):
+    with pytest.raises(SetupError) as caught, measurement_lock(refuse_wait, file=file):
         pass
     assert str(caught.value) == f"measurement lock: {file} is not a regular file: remove it"
 
 
 def test_nothing_unprintable_is_repeated_from_the_file(file: Path) -> None:
-    with measurement_lock(never, Path("/a\x1b[31mb"), file), start_holder(file) as other:
-        assert said(other).startswith(f"waiting: process {os.getpid()} of /a[31mb is measuring")
+    with measurement_lock(refuse_wait, Path("/a\x1b[31mb"), file), start_holder(file) as other:
+        assert read_line(other).startswith(f"waiting: process {os.getpid()} of /a[31mb is measuring")
 
 
 def test_who_comes_to_share_waits_behind_a_measurement_that_waits(file: Path) -> None:
     with start_holder(file, "shared") as sharing:
-        assert said(sharing) == "held"
+        assert read_line(sharing) == "held"
         with start_holder(file) as measuring:
-            assert said(measuring).startswith("waiting: ")
+            assert read_line(measuring).startswith("waiting: ")
             with start_holder(file, "shared") as late:
-                assert said(late).startswith("waiting: ")  # with the first lock alone it would say "held"
+                assert read_line(late).startswith("waiting: ")  # with the first lock alone it would say "held"
                 release(sharing)
-                assert said(measuring) == "held"
+                assert read_line(measuring) == "held"
                 release(measuring)
-                assert said(late) == "held"
+                assert read_line(late) == "held"
 
 
 def test_those_who_share_do_not_wait_for_each_other(file: Path) -> None:
-    with measurement_lock(never, file=file, shared=True), start_holder(file, "shared") as other:
-        assert said(other) == "held"
+    with measurement_lock(refuse_wait, file=file, shared=True), start_holder(file, "shared") as other:
+        assert read_line(other) == "held"

@@ -6,7 +6,7 @@ from pathlib import Path
 from railyard.provision.testbed.boot import outer_options
 from railyard.provision.testbed.scripts import UP_LINE, boot_script, hosts_file, switch_port
 from railyard.provision.testbed.spec import DEFAULT_SPEC, TestbedSpec
-from tests.waiting import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 
 def test_every_port_of_the_switch_has_a_name_of_its_own() -> None:

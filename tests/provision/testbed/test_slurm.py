@@ -16,7 +16,7 @@ from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.scheduler import BedScheduler
 from railyard.provision.testbed.slurm import SLURM
 from tests.made.slurm_ends import kill_node
-from tests.waiting import wait_for
+from tests.patience import wait_for
 
 
 @pytest.fixture(scope="module")

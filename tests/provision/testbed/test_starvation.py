@@ -18,7 +18,7 @@ class Proc:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def waited(self, pid: int, task: int, waited_ns: int, namespace: str = NODE) -> None:
+    def set_wait(self, pid: int, task: int, waited_ns: int, namespace: str = NODE) -> None:
         """Set how long a task has waited since it began."""
         process = self.folder / str(pid)
         (process / "ns").mkdir(parents=True, exist_ok=True)
@@ -55,9 +55,9 @@ def watch(proc: Proc) -> Watch:
 
 
 def test_a_task_that_was_there_before_counts_from_the_start_only(proc: Proc, clock: list[float]) -> None:
-    proc.waited(11, 11, 50 * S)
+    proc.set_wait(11, 11, 50 * S)
     begun = watch(proc)
-    proc.waited(11, 11, 51 * S)
+    proc.set_wait(11, 11, 51 * S)
     clock[0] += 10
     assert begun.stop() == pytest.approx(0.1)
 
@@ -77,17 +77,17 @@ def test_a_tasks_own_wait_counts_before_pressure(proc: Proc, clock: list[float])
     pressure.parent.mkdir()
     pressure.write_text("some total=0\n")
     begun = watch(proc)
-    proc.waited(11, 11, 1 * S)
+    proc.set_wait(11, 11, 1 * S)
     pressure.write_text("some total=9000000\n")
     clock[0] += 10
     assert begun.stop() == pytest.approx(0.1)
 
 
 def test_a_new_task_counts_whole(proc: Proc, clock: list[float]) -> None:
-    proc.waited(11, 11, 50 * S)
+    proc.set_wait(11, 11, 50 * S)
     begun = watch(proc)
-    proc.waited(11, 12, 2 * S)  # a thread of a process that was there before
-    proc.waited(13, 13, 3 * S)
+    proc.set_wait(11, 12, 2 * S)  # a thread of a process that was there before
+    proc.set_wait(13, 13, 3 * S)
     clock[0] += 10
     assert begun.stop() == pytest.approx(0.3)
 
@@ -95,14 +95,14 @@ def test_a_new_task_counts_whole(proc: Proc, clock: list[float]) -> None:
 def test_the_longest_wait_of_one_task_counts_and_not_the_sum(proc: Proc, clock: list[float]) -> None:
     begun = watch(proc)
     for pid, waited_ns in ((11, 1 * S), (12, 4 * S), (13, 2 * S)):
-        proc.waited(pid, pid, waited_ns)
+        proc.set_wait(pid, pid, waited_ns)
     clock[0] += 10
     assert begun.stop() == pytest.approx(0.4)
 
 
 def test_a_process_that_ended_keeps_what_was_read_of_it(proc: Proc, clock: list[float]) -> None:
     begun = watch(proc)
-    proc.waited(11, 11, 1 * S)
+    proc.set_wait(11, 11, 1 * S)
     begun.read()
     (proc.folder / "11/task/11/schedstat").unlink()
     clock[0] += 10
@@ -111,9 +111,9 @@ def test_a_process_that_ended_keeps_what_was_read_of_it(proc: Proc, clock: list[
 
 def test_what_was_stolen_meanwhile_is_added(proc: Proc, clock: list[float]) -> None:
     proc.stole(7)
-    proc.waited(11, 11, 0)
+    proc.set_wait(11, 11, 0)
     begun = watch(proc)
-    proc.waited(11, 11, 1 * S)
+    proc.set_wait(11, 11, 1 * S)
     proc.stole(9)
     clock[0] += 10
     assert begun.stop() == pytest.approx(0.3)
@@ -122,14 +122,14 @@ def test_what_was_stolen_meanwhile_is_added(proc: Proc, clock: list[float]) -> N
 def test_a_process_of_another_namespace_is_not_counted(proc: Proc, clock: list[float]) -> None:
     proc.stole(0)
     begun = watch(proc)
-    proc.waited(11, 11, 5 * S, HOST)
+    proc.set_wait(11, 11, 5 * S, HOST)
     clock[0] += 10
     assert begun.stop() == 0.0
 
 
 def test_where_nothing_is_known_no_share_is_given(proc: Proc, clock: list[float]) -> None:
     begun = watch(proc)
-    proc.waited(11, 11, 5 * S, HOST)
+    proc.set_wait(11, 11, 5 * S, HOST)
     clock[0] += 10
     assert begun.stop() is None
 

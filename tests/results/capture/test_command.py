@@ -232,13 +232,13 @@ WEAK = (
 
 @pytest.mark.fault("reference", "captured from runs at 40 % of the link", "40.1 % of what the link gives")
 def test_what_is_far_below_its_link_is_left_out_before_anything_is_written(
-    slow_home: Path, made_runs: tuple[Record, ...], capsys: pytest.CaptureFixture[str], said: str
+    slow_home: Path, made_runs: tuple[Record, ...], capsys: pytest.CaptureFixture[str], promise: str
 ) -> None:
     table = slow_home / "references" / "site.yaml"
     before = table.read_text(encoding="utf-8")
     assert main(["capture", "--system", "site", "--write"]) == 2
     nothing = "railyard: found nothing to capture for site, expected at least one test with 5 good runs\n"
-    assert capsys.readouterr() == ("", WEAK + nothing) and said in WEAK
+    assert capsys.readouterr() == ("", WEAK + nothing) and promise in WEAK
     assert table.read_text(encoding="utf-8") == before
     # Another test's good runs are still captured.
     for record in made_runs:

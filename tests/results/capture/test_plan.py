@@ -56,7 +56,7 @@ ENTRY = f"""\
 """
 
 
-def planned(
+def capture_plan(
     site: Path, system: System, records: tuple[Record, ...], *, quick: bool = False, replace: bool = False
 ) -> Plan:
     path = site / "references" / "site.yaml"
@@ -72,7 +72,7 @@ def write(made: Plan) -> None:
 def test_the_entry_stands_behind_the_last_and_every_other_line_stays(
     site: Path, system: System, made_runs: tuple[Record, ...]
 ) -> None:
-    made = planned(site, system, made_runs)
+    made = capture_plan(site, system, made_runs)
     assert made.refused == ()
     assert made.before is not None
     assert made.after == made.before.replace("\n\n# the end\n", f"\n\n{ENTRY}\n# the end\n")
@@ -83,7 +83,7 @@ def test_the_entry_stands_behind_the_last_and_every_other_line_stays(
 
 def test_the_first_table_of_a_system_is_made(site: Path, system: System, made_runs: tuple[Record, ...]) -> None:
     (site / "references" / "site.yaml").unlink()
-    made = planned(site, system, made_runs)
+    made = capture_plan(site, system, made_runs)
     assert made.before is None
     assert made.after == (f"# yaml-language-server: $schema=schema.json\nsystem: site\nentries:\n{ENTRY}")
 
@@ -91,8 +91,8 @@ def test_the_first_table_of_a_system_is_made(site: Path, system: System, made_ru
 def test_an_entry_that_is_there_is_replaced_only_where_it_is_asked(
     site: Path, system: System, made_runs: tuple[Record, ...]
 ) -> None:
-    write(planned(site, system, made_runs))
-    again = planned(site, system, made_runs)
+    write(capture_plan(site, system, made_runs))
+    again = capture_plan(site, system, made_runs)
     assert (again.entries, again.after) == ((), again.before)
     assert again.refused == (
         f"osu/osu_bw over edr with hpcx, 1 rail, single, bandwidth: found {ID} already, expected none; "
@@ -104,7 +104,7 @@ def test_an_entry_that_is_there_is_replaced_only_where_it_is_asked(
         )
         for record in made_runs
     )
-    replaced = planned(site, system, faster, replace=True)
+    replaced = capture_plan(site, system, faster, replace=True)
     assert replaced.refused == ()
     assert replaced.before is not None
     assert replaced.after == replaced.before.replace("1: 5.002", "1: 4.953").replace(
@@ -115,7 +115,7 @@ def test_an_entry_that_is_there_is_replaced_only_where_it_is_asked(
 def test_a_contract_is_never_replaced(site: Path, system: System, made_runs: tuple[Record, ...]) -> None:
     path = site / "references" / "site.yaml"
     path.write_text(path.read_text(encoding="utf-8").replace("id: edr-bw", f"id: {ID}"), encoding="utf-8")
-    made = planned(site, system, made_runs, replace=True)
+    made = capture_plan(site, system, made_runs, replace=True)
     assert (made.entries, made.after) == ((), made.before)
     assert made.refused == (
         f"osu/osu_bw over edr with hpcx, 1 rail, single, bandwidth: found {ID}, a contract entry, expected none or a "
@@ -126,10 +126,10 @@ def test_a_contract_is_never_replaced(site: Path, system: System, made_runs: tup
 def test_a_baseline_of_another_name_or_for_more_is_left_to_a_person(
     site: Path, system: System, made_runs: tuple[Record, ...]
 ) -> None:
-    write(planned(site, system, made_runs))
+    write(capture_plan(site, system, made_runs))
     path = site / "references" / "site.yaml"
     path.write_text(path.read_text(encoding="utf-8").replace(ID, "mine"), encoding="utf-8")
-    made = planned(site, system, made_runs, replace=True)
+    made = capture_plan(site, system, made_runs, replace=True)
     assert made.entries == ()
     assert made.refused == (
         "osu/osu_bw over edr with hpcx, 1 rail, single, bandwidth: found the baseline mine, which is for this test and "
@@ -139,8 +139,8 @@ def test_a_baseline_of_another_name_or_for_more_is_left_to_a_person(
 
 def test_a_quick_capture_is_marked(site: Path, system: System, made_runs: tuple[Record, ...]) -> None:
     one_pair = tuple(record.with_fields(nodes=("n1", "n2")) for record in made_runs)
-    assert planned(site, system, one_pair).entries == ()
-    (entry,) = planned(site, system, one_pair, quick=True).entries
+    assert capture_plan(site, system, one_pair).entries == ()
+    (entry,) = capture_plan(site, system, one_pair, quick=True).entries
     assert "        capture: quick\n" in entry.text
 
 
@@ -148,7 +148,7 @@ def test_an_outlier_is_kept_and_named(site: Path, system: System, made_run: Run)
     slow = made_run(5).with_fields(
         curves=tuple(replace(c, values=(5.0, 11000.0, 11840.0)) for c in made_run(5).found.curves)
     )
-    (entry,) = planned(site, system, (*(made_run(n) for n in range(5)), slow)).entries
+    (entry,) = capture_plan(site, system, (*(made_run(n) for n in range(5)), slow)).entries
     assert entry.remarks == ("kept though far off: run 20261103T050000Z-aa05, -2.1 % at 4 MiB",)
     assert 'note: "kept though far off: run 20261103T050000Z-aa05, -2.1 % at 4 MiB"' in entry.text
 
@@ -161,7 +161,7 @@ def test_sizes_that_are_not_asserted_are_named_as_ranges(
         r.with_fields(curves=(CurveRecord("bandwidth", "MB/s", sizes, (1 + n, 2 + n, 3 + n, 4 + n, 5 + n, 12000.0)),))
         for n, r in enumerate(made_runs)
     )
-    (entry,) = planned(site, system, wild).entries
+    (entry,) = capture_plan(site, system, wild).entries
     assert entry.remarks == ("not asserted, because the repeats spread too far: 1 B to 64 KiB",)
 
 
@@ -171,7 +171,7 @@ def test_repeats_that_do_not_agree_are_refused_with_the_run_to_look_at(
     broken = made_run(5).with_fields(
         curves=tuple(replace(c, values=(2.0, 5000.0, 6000.0)) for c in made_run(5).found.curves)
     )
-    made = planned(site, system, (*(made_run(n) for n in range(5)), broken))
+    made = capture_plan(site, system, (*(made_run(n) for n in range(5)), broken))
     assert made.refused == (
         "osu/osu_bw over edr with hpcx, 1 rail, single, bandwidth: found repeats that spread too far at every size, "
         "expected a size at which they agree; "
@@ -186,7 +186,7 @@ def test_a_median_above_the_limit_is_written_as_the_limit(
         r.with_fields(curves=tuple(replace(c, values=(5.0, 11000.0, 12430.0)) for c in r.found.curves))
         for r in made_runs
     )
-    made = planned(site, system, fast)
+    made = capture_plan(site, system, fast)
     assert made.entries[0].remarks == ("12430 at 4 MiB is above the physical limit, so the limit is written",)
     write(made)
     load_references(made.path, system)
@@ -201,9 +201,9 @@ def test_other_units_are_converted_or_refused_by_run(site: Path, system: System,
             for r in made_runs
         )  # fmt: skip
 
-    (entry,) = planned(site, system, in_unit("GB/s", 1000)).entries
+    (entry,) = capture_plan(site, system, in_unit("GB/s", 1000)).entries
     assert entry.text == ENTRY
-    assert planned(site, system, in_unit("us", 1)).refused == (
+    assert capture_plan(site, system, in_unit("us", 1)).refused == (
         "osu/osu_bw over edr with hpcx, 1 rail, single, bandwidth: run 20261101T000000Z-aa00: bandwidth: found the "
         "unit us (time), expected MB/s (bandwidth) or one like it",
     )
@@ -211,7 +211,7 @@ def test_other_units_are_converted_or_refused_by_run(site: Path, system: System,
 
 def test_sizes_that_some_runs_lack_are_not_asserted(site: Path, system: System, made_runs: tuple[Record, ...]) -> None:
     short = made_runs[0].with_fields(curves=(CurveRecord("bandwidth", "MB/s", (1, 4194304), (5.0, 12100.0)),))
-    (entry,) = planned(site, system, (short, *made_runs[1:])).entries
+    (entry,) = capture_plan(site, system, (short, *made_runs[1:])).entries
     assert "      1: 5.0" in entry.text and "64K" not in entry.text
 
 
@@ -228,13 +228,13 @@ def test_of_a_ping_pong_small_sizes_are_held_by_time_and_large_ones_by_rate(
         )
         for r in made_runs
     )
-    rate, time = planned(site, system, both).entries
+    rate, time = capture_plan(site, system, both).entries
     assert "    curve:\n      4M: 12000\n    tol" in rate.text
     assert "    curve:\n      8: 2.000\n      8K: 2.700\n    tol" in time.text
 
 
 def test_a_fabric_that_was_renamed_is_a_sentence(site: Path, system: System, made_runs: tuple[Record, ...]) -> None:
-    made = planned(site, system, tuple(record.with_fields(fabric="fdr") for record in made_runs))
+    made = capture_plan(site, system, tuple(record.with_fields(fabric="fdr") for record in made_runs))
     assert made.refused == (
         'osu/osu_bw over fdr with hpcx, 1 rail, single: found the fabric "fdr", expected one of systems/site.yaml',
     )
@@ -247,7 +247,7 @@ def test_an_entry_goes_before_what_follows_the_entries(
     path = site / "references" / "site.yaml"
     text = path.read_text(encoding="utf-8").replace("# the end\n", f"# of facts\n{head}facts: []\n")
     path.write_text(text, encoding="utf-8")
-    made = planned(site, system, made_runs)
+    made = capture_plan(site, system, made_runs)
     assert made.after == text.replace("\n\n# of facts", f"\n\n{ENTRY}\n# of facts")
 
 
@@ -258,7 +258,7 @@ def test_a_condition_in_which_the_runs_were_not_alike_has_all_its_values(
     facts = {**group.facts, "turbo": "on", "c_states": "POLL C1 C6", "memory": "263921504 kB"}
     alike = [one.with_fields(hardware=(replace(group, facts=facts),)) for one in made_runs]
     odd = alike[0].with_fields(hardware=(replace(group, facts={**facts, "turbo": "off"}),))
-    found = planned(site, system, (odd, *alike[1:]))
+    found = capture_plan(site, system, (odd, *alike[1:]))
     write(found)
     (made,) = [entry for entry in load_references(found.path, system).entries if entry.kind == "baseline"]
     stated = made.source.conditions

@@ -20,7 +20,7 @@ Run = Callable[..., Record]
 Bands = Callable[[str, float], tuple[CurveRecord, ...]]
 
 
-def failed(rule: int) -> VerdictRecord:
+def failed_verdict(rule: int) -> VerdictRecord:
     return VerdictRecord("no", rule)
 
 
@@ -40,13 +40,13 @@ def test_a_path_that_was_not_judged_keeps_nobody_from_its_figure(made_run: Run) 
 
 
 def test_a_run_over_one_of_two_rails_is_no_reference_of_two(made_run: Run) -> None:
-    def moved(share: float) -> PathProofRecord:
+    def proof_of_shares(share: float) -> PathProofRecord:
         rails = (RailTraffic("mlx5_0", True, 9, 9, 1 - share), RailTraffic("mlx5_1", True, 9, 9, share))
         return PathProofRecord("not-judged", "mlx5_1 idled", None, (NodeTraffic("n1", rails), NodeTraffic("n2", rails)))
 
-    idle = made_run(0, rails=2, path_proof=moved(0.001), verdict=UNJUDGED)
+    idle = made_run(0, rails=2, path_proof=proof_of_shares(0.001), verdict=UNJUDGED)
     assert why_not(idle, replace=False) == "mlx5_1 idled on every node, so it is not a reference for 2 rails"
-    assert why_not(made_run(0, rails=2, path_proof=moved(0.4), verdict=UNJUDGED), replace=False) is None
+    assert why_not(made_run(0, rails=2, path_proof=proof_of_shares(0.4), verdict=UNJUDGED), replace=False) is None
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ def test_a_run_over_one_of_two_rails_is_no_reference_of_two(made_run: Run) -> No
         ({"state": "xfail"}, "its state is xfail"),
         ({"state": "disturbed"}, "its state is disturbed"),
         ({"curves": ()}, "it has no curve"),
-        ({"state": "fail", "verdict": failed(1)}, "it failed rule 1"),
-        ({"state": "fail", "verdict": failed(3)}, "it failed rule 3"),
+        ({"state": "fail", "verdict": failed_verdict(1)}, "it failed rule 1"),
+        ({"state": "fail", "verdict": failed_verdict(3)}, "it failed rule 3"),
     ],
 )
 def test_each_reason_why_a_run_does_not_serve(made_run: Run, changes: dict[str, object], sentence: str) -> None:
@@ -71,7 +71,7 @@ def test_each_reason_why_a_run_does_not_serve(made_run: Run, changes: dict[str, 
 def test_a_run_that_failed_a_floor_never_serves_and_one_below_a_baseline_only_to_replace_it(
     made_run: Run, bands: Bands
 ) -> None:
-    below = {"state": "fail", "verdict": failed(5)}
+    below = {"state": "fail", "verdict": failed_verdict(5)}
     floor = made_run(0, curves=bands("class", 12200.0), **below)
     assert why_not(floor, replace=True) == "it failed a reference that is not a baseline"
     baseline = made_run(0, curves=bands("baseline", 12200.0), **below)

@@ -48,7 +48,7 @@ def record(
 
 
 @pytest.fixture
-def made() -> Callable[..., Record]:
+def new_record() -> Callable[..., Record]:
     """One synthetic record."""
     return record
 

@@ -127,8 +127,10 @@ def test_a_mistake_is_a_sentence_and_exits_2(
     assert "Traceback" not in said.err
 
 
-def test_unlike_things_exit_2(site: Path, made: Callable[..., Record], capsys: pytest.CaptureFixture[str]) -> None:
-    other = made("other").with_fields(benchmark="osu/osu_bw")
+def test_unlike_things_exit_2(
+    site: Path, new_record: Callable[..., Record], capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = new_record("other").with_fields(benchmark="osu/osu_bw")
     append_record(site / ".railyard" / "runs" / "other" / "records.jsonl", other)
     assert main(["compare", "good0", "other"]) == 2
     assert "A has imb/Uniband, B has osu/osu_bw: found no benchmark that both have" in capsys.readouterr().err

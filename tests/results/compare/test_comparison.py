@@ -44,7 +44,7 @@ def test_one_run_a_side_cannot_tell(repeats: Repeats) -> None:
     assert test.curves[0].sentence == "cannot tell: 1 and 1 repeats are too few"
 
 
-def moved(*shares: float) -> PathProofRecord:
+def proof_of_shares(*shares: float) -> PathProofRecord:
     """A proof of two nodes whose rails had these shares; the management network had none."""
     rails = tuple(RailTraffic(f"hsn{number}", True, 10, 10, share) for number, share in enumerate(shares))
     nodes = tuple(NodeTraffic(node, (*rails, RailTraffic("eth0", False, 1, 1))) for node in ("vn1", "vn2"))
@@ -52,9 +52,9 @@ def moved(*shares: float) -> PathProofRecord:
 
 
 def test_a_rail_that_idled_on_every_node_is_named(repeats: Repeats) -> None:
-    a = [one.with_fields(path_proof=moved(1.0)) for one in repeats("a", 3)]
-    b = [one.with_fields(path_proof=moved(0.999, 0.001)) for one in repeats("b", 3)]
-    used = b[0].with_fields(path_proof=moved(0.5, 0.5))
+    a = [one.with_fields(path_proof=proof_of_shares(1.0)) for one in repeats("a", 3)]
+    b = [one.with_fields(path_proof=proof_of_shares(0.999, 0.001)) for one in repeats("b", 3)]
+    used = b[0].with_fields(path_proof=proof_of_shares(0.5, 0.5))
     (test,) = compare(a, b).tests
     assert test.idle == ("on B hsn1 idled in 3 of 3 runs, on every node: their figures are those of the other rails",)
     (test,) = compare([used, *b[1:]], [used] * 3).tests
@@ -92,7 +92,7 @@ def test_outputs_that_differ_are_repeats_when_they_are_played_and_one_that_is_pl
 ) -> None:
     """HPL over EDR and FDR as in its replay: 0.33 % apart, in repeats that spread by 1 %."""
 
-    def played(value: float, factors: Sequence[float], fabric: str) -> list[Record]:
+    def replay_records(value: float, factors: Sequence[float], fabric: str) -> list[Record]:
         made = figure([value * each for each in factors], benchmark="hpl/hpl", fabric=fabric, system="dell")
         words = "computed from a model"
         return [
@@ -103,7 +103,7 @@ def test_outputs_that_differ_are_repeats_when_they_are_played_and_one_that_is_pl
         ]
 
     factors = (1, 0.995, 1.005, 0.9975, 1.0025)
-    fdr, edr = played(100.0, (*factors, *factors), "fdr"), played(100.33, factors, "edr")
+    fdr, edr = replay_records(100.0, (*factors, *factors), "fdr"), replay_records(100.33, factors, "edr")
     (test,) = compare(fdr, edr).tests
     assert test.repeats == (5, 5)
     assert test.figures[0].finding.sentence.startswith("no difference at this noise; the smallest visible difference")

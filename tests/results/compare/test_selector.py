@@ -46,8 +46,8 @@ def test_a_side_that_cannot_be_read(text: str, sentence: str) -> None:
     assert str(caught.value) == sentence
 
 
-def test_conditions_choose_among_the_records(made: Callable[..., Record]) -> None:
-    records = [made(fabric="hsn"), made(fabric="eth"), made(fabric="hsn", stack="openmpi", rails=2)]
+def test_conditions_choose_among_the_records(new_record: Callable[..., Record]) -> None:
+    records = [new_record(fabric="hsn"), new_record(fabric="eth"), new_record(fabric="hsn", stack="openmpi", rails=2)]
     assert choose_records(selector("x:fabric=hsn"), records) == (records[0], records[2])
     assert choose_records(selector("x:stack=open*,rails=2"), records) == (records[2],)
 
@@ -59,9 +59,9 @@ def test_conditions_choose_among_the_records(made: Callable[..., Record]) -> Non
         ("x:fabric=hsn,rails=4", '"x:fabric=hsn,rails=4": found no test with rails=4, expected one; known: 1'),
     ],
 )
-def test_a_condition_that_nothing_meets(made: Callable[..., Record], text: str, sentence: str) -> None:
+def test_a_condition_that_nothing_meets(new_record: Callable[..., Record], text: str, sentence: str) -> None:
     with pytest.raises(RailyardError) as caught:
-        choose_records(selector(text), [made(fabric="hsn")])
+        choose_records(selector(text), [new_record(fabric="hsn")])
     assert str(caught.value) == sentence
 
 

@@ -12,14 +12,14 @@ def host(**facts: str) -> tuple[NodeGroup, ...]:
     return (NodeGroup(("vn1",), facts, {"mlx5_0": {"firmware": "20.41", "driver": "mlx5_core"}}),)
 
 
-def test_what_differs_is_named_with_both_values(made: Made) -> None:
-    a = made(
+def test_what_differs_is_named_with_both_values(new_record: Made) -> None:
+    a = new_record(
         environment={"kernel": "6.1", "spack": {"specs": ["zlib@1.3", "hwloc@2.9"]}, "python": "3.11"},
         variables={"UCX_TLS": "rc"},
         benchmark_version="2021.3",
         linked=("libmpi.so.12", "libc.so.6"),
     )
-    b = made(
+    b = new_record(
         environment={"kernel": "6.8", "spack": {"specs": ["zlib@1.3", "hwloc@2.11"]}, "python": "3.11", "mpi": "MPICH"},
         command=("mpirun", "-genv", "UCX_TLS", "tcp"),
         benchmark_version="2021.11",
@@ -35,40 +35,43 @@ def test_what_differs_is_named_with_both_values(made: Made) -> None:
     ]
 
 
-def test_repeats_that_agree_differ_in_nothing(made: Made) -> None:
-    assert differences([made("a"), made("b")], [made("c")]) == ()
+def test_repeats_that_agree_differ_in_nothing(new_record: Made) -> None:
+    assert differences([new_record("a"), new_record("b")], [new_record("c")]) == ()
 
 
-def test_firmware_of_a_card_is_told_by_its_device(made: Made) -> None:
+def test_firmware_of_a_card_is_told_by_its_device(new_record: Made) -> None:
     newer = (NodeGroup(("vn1",), {"processor": "X"}, {"mlx5_0": {"firmware": "20.43", "driver": "mlx5_core"}}),)
-    found = differences([made(hardware=host(processor="X"))], [made(hardware=newer)])
+    found = differences([new_record(hardware=host(processor="X"))], [new_record(hardware=newer)])
     assert [one.words for one in found] == ["mlx5_0 firmware: 20.41 on A, 20.43 on B"]
-    assert not_the_fabric_alone([made(hardware=host(processor="X"))], [made(hardware=newer)]) is None
+    assert not_the_fabric_alone([new_record(hardware=host(processor="X"))], [new_record(hardware=newer)]) is None
 
 
-def test_other_processors_are_not_the_fabric_alone(made: Made) -> None:
-    a, b = made(hardware=host(processor="Xeon Gold 6142")), made(hardware=host(processor="EPYC 7763"))
+def test_other_processors_are_not_the_fabric_alone(new_record: Made) -> None:
+    a, b = new_record(hardware=host(processor="Xeon Gold 6142")), new_record(hardware=host(processor="EPYC 7763"))
     assert not_the_fabric_alone([a], [b]) == (
         "not attributable to the fabric alone: host processor: Xeon Gold 6142 on A, EPYC 7763 on B"
     )
 
 
-def test_memory_is_held_to_the_gib(made: Made) -> None:
-    a, b = made(hardware=host(memory="263847012 kB")), made(hardware=host(memory="263846988 kB"))
+def test_memory_is_held_to_the_gib(new_record: Made) -> None:
+    a, b = new_record(hardware=host(memory="263847012 kB")), new_record(hardware=host(memory="263846988 kB"))
     assert not_the_fabric_alone([a], [b]) is None
-    other = made(hardware=host(memory="131923506 kB"))
+    other = new_record(hardware=host(memory="131923506 kB"))
     assert not_the_fabric_alone([a], [other]) == (
         "not attributable to the fabric alone: host memory: 252 GiB on A, 126 GiB on B"
     )
 
 
-def test_two_systems_of_which_nothing_is_recorded_are_not_known_to_be_alike(made: Made) -> None:
-    assert not_the_fabric_alone([made(system="old")], [made(system="new")]) == (
+def test_two_systems_of_which_nothing_is_recorded_are_not_known_to_be_alike(new_record: Made) -> None:
+    assert not_the_fabric_alone([new_record(system="old")], [new_record(system="new")]) == (
         "not attributable to the fabric alone: new and old are two systems, and their processors, chipsets and memory "
         "are not recorded"
     )
     known = host(processor="X")
-    assert not_the_fabric_alone([made(system="old", hardware=known)], [made(system="new", hardware=known)]) is None
+    assert (
+        not_the_fabric_alone([new_record(system="old", hardware=known)], [new_record(system="new", hardware=known)])
+        is None
+    )
 
 
 def test_settings_are_read_from_every_launchers_words() -> None:

@@ -56,13 +56,13 @@ def day() -> Callable[..., Record]:
 def history() -> Callable[..., tuple[Record, ...]]:
     """One record per value, one per day; ``later`` are fields of those from ``since`` on."""
 
-    def made(values: Sequence[float], since: int | None = None, **later: Any) -> tuple[Record, ...]:
+    def daily_records(values: Sequence[float], since: int | None = None, **later: Any) -> tuple[Record, ...]:
         return tuple(
             record_of(index, value, **(later if since is not None and index >= since else {}))
             for index, value in enumerate(values)
         )
 
-    return made
+    return daily_records
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def card() -> Callable[[str], tuple[NodeGroup, ...]]:
 
 
 @pytest.fixture
-def stored(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[Sequence[Record]], Any]:
+def stored_site(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[Sequence[Record]], Any]:
     """Store records in a site that commands then find; return its folder."""
 
     def store(records: Sequence[Record]) -> Any:

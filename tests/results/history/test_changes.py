@@ -15,7 +15,7 @@ Made = Callable[..., tuple[Record, ...]]
 Card = Callable[[str], Any]
 
 
-def judged(records: tuple[Record, ...], least: float = 1.0) -> JudgedSeries:
+def judged_series(records: tuple[Record, ...], least: float = 1.0) -> JudgedSeries:
     (series,) = series_of(records)
     return judge(series, least)
 
@@ -24,7 +24,7 @@ def test_a_fall_is_told_with_its_size_its_time_and_the_firmware(row: Row, histor
     values = row(25) + row(6, 45.9, seed=2)
     before = history(values, 0, hardware=card("20.41"))[:25]
     after = history(values, 0, hardware=card("20.43"), environment={"kernel": "6.8"})[25:]
-    found = judged((*before, *after))
+    found = judged_series((*before, *after))
     assert (found.state, found.sentence) == ("changed", "1 change in 31 runs")
     (change,) = found.changes
     assert (change.index, change.kind, change.nodes.kind) == (25, "worse", "same")
@@ -42,18 +42,18 @@ def test_a_fall_is_told_with_its_size_its_time_and_the_firmware(row: Row, histor
 def test_firmware_is_named_before_the_kernel(row: Row, history: Made, card: Card) -> None:
     old = history(row(25), 0, hardware=card("20.41"))
     new = history(row(31), 0, hardware=card("20.43"), environment={"kernel": "6.8"})[25:]
-    slow = tuple(_scaled(record, 0.96) for record in new)
-    (change,) = judged((*old, *slow)).changes
+    slow = tuple(_scale_figure(record, 0.96) for record in new)
+    (change,) = judged_series((*old, *slow)).changes
     assert change.together == ("mlx5_0 firmware 20.41 before, 20.43 after", "kernel 6.1 before, 6.8 after")
 
 
-def _scaled(record: Record, factor: float) -> Record:
+def _scale_figure(record: Record, factor: float) -> Record:
     (figure,) = record.found.figures
     return record.with_fields(figures=(replace(figure, value=figure.value * factor),))
 
 
 def test_nothing_that_is_recorded_may_have_changed(row: Row, history: Made) -> None:
-    (change,) = judged(history(row(25) + row(6, 49.9, seed=2))).changes
+    (change,) = judged_series(history(row(25) + row(6, 49.9, seed=2))).changes
     assert change.kind == "better"
     assert change.sentence.startswith("rose by ")
     assert change.sentence.endswith("; nothing else that is recorded changed then")
@@ -67,12 +67,12 @@ def test_which_way_is_good_depends_on_the_figure(row: Row, history: Made, name: 
         one.with_fields(figures=tuple(replace(figure, name=name, unit=unit) for figure in one.found.figures))
         for one in history(row(25) + row(6, 53.0, seed=2))
     )
-    (change,) = judged(records).changes
+    (change,) = judged_series(records).changes
     assert change.kind == kind
 
 
 def test_other_nodes_may_be_the_whole_change(row: Row, history: Made) -> None:
-    (change,) = judged(history(row(25) + row(6, 45.9, seed=2), 25, nodes=("vn3", "vn4"))).changes
+    (change,) = judged_series(history(row(25) + row(6, 45.9, seed=2), 25, nodes=("vn3", "vn4"))).changes
     assert change.nodes.kind == "swapped"
     assert change.nodes.sentence == (
         "with other nodes (vn1+vn2 before, vn3+vn4 after): this cannot tell a change of the nodes "
@@ -107,11 +107,11 @@ def test_the_nodes_that_both_sides_have_decide(row: Row, history: Made) -> None:
 
 def test_small_changes_are_counted_and_not_told(row: Row, history: Made) -> None:
     records = history(row(40) + row(40, 47.8 * 0.993, seed=2))
-    found = judged(records)
+    found = judged_series(records)
     assert (found.state, found.changes, found.smaller) == ("none", (), 1)
     assert found.sentence.startswith("no change of that size in 80 runs, ")
     assert found.sentence.endswith(" MB/s, and 1 below 1 %")
-    assert judged(records, 0.5).state == "changed"
+    assert judged_series(records, 0.5).state == "changed"
 
 
 @pytest.mark.parametrize(
@@ -124,5 +124,5 @@ def test_small_changes_are_counted_and_not_told(row: Row, history: Made) -> None
     ],
 )
 def test_what_shows_nothing_says_why(history: Made, values: list[float], state: str, sentence: str) -> None:
-    found = judged(history(values))
+    found = judged_series(history(values))
     assert (found.state, found.sentence) == (state, sentence)

@@ -19,13 +19,13 @@ Stored = Callable[[Sequence[Record]], Path]
 
 
 @pytest.fixture
-def site(row: Row, history: Made, stored: Stored) -> Path:
+def site(row: Row, history: Made, stored_site: Stored) -> Path:
     """A site whose peak fell by 4 % with another kernel on the 26th day, and a latency that did not change."""
     fell = history(row(25) + row(6, 45.9, seed=2), 25, environment={"kernel": "6.8"})
     steady = tuple(
         _latency(one, value) for one, value in zip(history(row(31)), row(31, 11.5, 0.01, seed=3), strict=True)
     )
-    return stored((*fell, *steady))
+    return stored_site((*fell, *steady))
 
 
 def _latency(record: Record, value: float) -> Record:
@@ -107,11 +107,11 @@ def test_a_mistake_is_a_sentence_and_exits_2(
 
 
 def test_a_store_without_measurements_says_so(
-    stored: Stored, day: Callable[..., Record], capsys: pytest.CaptureFixture[str]
+    stored_site: Stored, day: Callable[..., Record], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    home: Any = stored([])
+    home: Any = stored_site([])
     assert main(["history"]) == 2
     assert f"{home}/.railyard/runs: found no stored run, expected some" in capsys.readouterr().err
-    stored([day(1, 47.8, replayed="replayed: recorded, not measured")])
+    stored_site([day(1, 47.8, replayed="replayed: recorded, not measured")])
     assert main(["history"]) == 2
     assert "found 1 stored tests and none that measured anything, expected some; " in capsys.readouterr().err

@@ -14,7 +14,7 @@ import pytest
 from railyard.base.errors import SetupError
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from tests.made.records import made_record
-from tests.waiting import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 # Writes records for ever, and prints the name of each on its own line when append_record has returned.
 WRITER = """

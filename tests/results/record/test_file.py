@@ -215,12 +215,12 @@ RECORD = made_record(
 )
 
 
-def changed(part: str, **values: object) -> dict[str, object]:
+def line_with(part: str, **values: object) -> dict[str, object]:
     """Return the example with these values in one part."""
     return {**LINE, part: {**LINE[part], **values}}
 
 
-def without(part: str, key: str) -> dict[str, object]:
+def line_without(part: str, key: str) -> dict[str, object]:
     """Return the example without one key of a part."""
     return {**LINE, part: {name: value for name, value in LINE[part].items() if name != key}}
 
@@ -297,11 +297,11 @@ def test_unknown_keys_are_kept_at_every_depth(tmp_path: Path) -> None:
         ({**LINE, "format": "1"}, "found format '1', expected a whole number; that record is not used"),
         ({**LINE, "format": True}, "found format True, expected a whole number; that record is not used"),
         (
-            changed("found", state="passed"),
+            line_with("found", state="passed"),
             "found.state: found 'passed', expected one of pass, fail, disturbed, report-only, xfail, not-tested; "
             "that record is not used",
         ),
-        (without("made", "run"), "made.run: found nothing, expected this key; that record is not used"),
+        (line_without("made", "run"), "made.run: found nothing, expected this key; that record is not used"),
         ({**LINE, "where": []}, "where: found [], expected an object {…}; that record is not used"),
         (
             {key: value for key, value in LINE.items() if key != "where"},
@@ -321,7 +321,7 @@ def test_unknown_keys_are_kept_at_every_depth(tmp_path: Path) -> None:
             "curves[0].values: found 1 values, expected 2, one per size; that record is not used",
         ),
         (
-            changed("found", curves=[{"metric": "latency", "unit": "us", "sizes": [2, 2], "values": [1.0, 1.0]}]),
+            line_with("found", curves=[{"metric": "latency", "unit": "us", "sizes": [2, 2], "values": [1.0, 1.0]}]),
             "found.curves[0].sizes[1]: found 2 after 2, expected rising sizes; that record is not used",
         ),
     ],
@@ -444,7 +444,7 @@ def test_a_record_without_the_later_keys_is_read(tmp_path: Path) -> None:
 
 def test_a_reader_waits_for_a_line_that_is_being_written(tmp_path: Path) -> None:
     path = write(tmp_path / "records.jsonl", LINE)
-    whole = json.dumps(changed("test", case="second")).encode() + b"\n"
+    whole = json.dumps(line_with("test", case="second")).encode() + b"\n"
     writer = os.open(path, os.O_WRONLY | os.O_APPEND)
     fcntl.flock(writer, fcntl.LOCK_EX)
     os.write(writer, whole[:50])

@@ -15,7 +15,7 @@ SECRET = "export SITE_TOKEN=glpat-0123456789abcdef0123\n"
 
 
 @pytest.fixture
-def killed(tmp_path: Path) -> Path:
+def killed_run(tmp_path: Path) -> Path:
     """The folder of a killed run, which nobody has changed for long."""
     folder = tmp_path / "runs/20261130T120000Z-0001"
     (folder / REFRAME_FOLDER / "stage").mkdir(parents=True)
@@ -36,9 +36,9 @@ def age(folder: Path) -> None:
         os.utime(path, (0, path.stat().st_mtime - QUIET_S - 60))
 
 
-def test_the_files_of_a_killed_run_are_masked(killed: Path) -> None:
-    assert mask_killed_runs(killed.parent) == ()
-    assert [path.read_text(encoding="utf-8") for path in files(killed)] == ["export SITE_TOKEN=***\n"] * 3
+def test_the_files_of_a_killed_run_are_masked(killed_run: Path) -> None:
+    assert mask_killed_runs(killed_run.parent) == ()
+    assert [path.read_text(encoding="utf-8") for path in files(killed_run)] == ["export SITE_TOKEN=***\n"] * 3
 
 
 @pytest.mark.parametrize(
@@ -53,25 +53,25 @@ def test_the_files_of_a_killed_run_are_masked(killed: Path) -> None:
     ],
     ids=["ended", "still working", "no promise", "no locks"],
 )
-def test_another_runs_files_stay_as_they_are(killed: Path, change: Callable[[Path], object]) -> None:
-    before = {*killed.rglob("*")}
-    change(killed)
-    if {*killed.rglob("*")} == before:
-        age(killed)
-    mask_killed_runs(killed.parent)
-    assert {path.read_text(encoding="utf-8") for path in files(killed)} == {SECRET}
+def test_another_runs_files_stay_as_they_are(killed_run: Path, change: Callable[[Path], object]) -> None:
+    before = {*killed_run.rglob("*")}
+    change(killed_run)
+    if {*killed_run.rglob("*")} == before:
+        age(killed_run)
+    mask_killed_runs(killed_run.parent)
+    assert {path.read_text(encoding="utf-8") for path in files(killed_run)} == {SECRET}
 
 
-def test_a_run_that_goes_on_stays_as_it_is(killed: Path) -> None:
-    with (killed / PROMISED_FILE_NAME).open("r+b") as promised:
+def test_a_run_that_goes_on_stays_as_it_is(killed_run: Path) -> None:
+    with (killed_run / PROMISED_FILE_NAME).open("r+b") as promised:
         fcntl.flock(promised, fcntl.LOCK_EX)
-        mask_killed_runs(killed.parent)
-    assert {path.read_text(encoding="utf-8") for path in files(killed)} == {SECRET}
+        mask_killed_runs(killed_run.parent)
+    assert {path.read_text(encoding="utf-8") for path in files(killed_run)} == {SECRET}
 
 
-def test_a_link_is_not_followed_and_no_store_is_no_error(killed: Path, tmp_path: Path) -> None:
+def test_a_link_is_not_followed_and_no_store_is_no_error(killed_run: Path, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
-    (tmp_path / "other/link").symlink_to(killed)
+    (tmp_path / "other/link").symlink_to(killed_run)
     assert mask_killed_runs(tmp_path / "other") == ()
     assert mask_killed_runs(tmp_path / "none") == ()
-    assert {path.read_text(encoding="utf-8") for path in files(killed)} == {SECRET}
+    assert {path.read_text(encoding="utf-8") for path in files(killed_run)} == {SECRET}

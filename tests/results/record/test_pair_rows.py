@@ -23,7 +23,7 @@ TEXT = (
 )
 
 
-def told(text: str, rows: int = 3) -> tuple[PairRows, bytes]:
+def pair_rows_file(text: str, rows: int = 3) -> tuple[PairRows, bytes]:
     """A file of this text, as a record would name it."""
     content = gzip.compress(text.encode(), mtime=0)
     digest = hashlib.sha256(content).hexdigest()
@@ -72,12 +72,12 @@ def folder(path: Path, content: bytes) -> None:
     path.mkdir()
 
 
-def gone(path: Path, content: bytes) -> None:
+def remove_file(path: Path, content: bytes) -> None:
     path.unlink()
 
 
 DAMAGE: dict[str, tuple[Callable[[Path, bytes], object], str]] = {
-    "missing": (gone, "no such file"),
+    "missing": (remove_file, "no such file"),
     "cut": (lambda path, content: path.write_bytes(content[:-9]), "a file that is cut"),
     "empty": (lambda path, content: path.write_bytes(b""), "a file that is cut"),
     "another": (other, f"a file with the SHA-256 {pack_rows(4, ROWS[:1], ()).told.sha256[:16]}…"),
@@ -132,14 +132,14 @@ def test_a_name_that_leads_out_of_the_folder_is_refused(tmp_path: Path, name: st
     ],
 )
 def test_a_text_of_another_form_is_refused(text: str, found: str) -> None:
-    rows, content = told(text)
+    rows, content = pair_rows_file(text)
     with pytest.raises(InputError) as caught:
         parse(content, "x.tsv.gz", rows.rows)
     assert str(caught.value).startswith(f"x.tsv.gz: found {found}, expected the rows")
 
 
 def test_more_rows_than_the_record_names_are_refused() -> None:
-    _, content = told(TEXT)
+    _, content = pair_rows_file(TEXT)
     with pytest.raises(InputError, match="3 rows, but 2 were written"):
         parse(content, "x.tsv.gz", 2)
 

@@ -28,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def killed(folder: Path) -> None:
+def kill_run(folder: Path) -> None:
     """Let a process promise the tests, and kill it."""
     program = (
         "import sys; from pathlib import Path; from railyard.results.record.form import hold_promise\n"
@@ -43,15 +43,15 @@ def killed(folder: Path) -> None:
 
 @pytest.mark.fault("session", "the run was killed", "1 record of 3 promised tests: the run was killed before its end")
 def test_a_run_that_was_killed_is_a_problem_wherever_its_records_are_read(
-    folder: Path, said: str, capsys: Capsys
+    folder: Path, promise: str, capsys: Capsys
 ) -> None:
-    killed(folder)
+    kill_run(folder)
     (problem,) = read_records(folder).problems
-    assert said in problem
+    assert promise in problem
     assert main(["report", str(folder)]) == 1
-    assert said in " ".join(capsys.readouterr().out.split())
+    assert promise in " ".join(capsys.readouterr().out.split())
     assert main(["results", "verify"]) == 1
-    assert said in capsys.readouterr().out
+    assert promise in capsys.readouterr().out
     assert main(["results", "list"]) == 0
     assert capsys.readouterr().out == (
         "r1  2026-11-23 06:00  virtual  1 test: 1 pass; 3 tests promised, the run was killed before its end\n"
@@ -60,7 +60,7 @@ def test_a_run_that_was_killed_is_a_problem_wherever_its_records_are_read(
 
 def test_a_run_that_was_killed_before_its_first_record_is_listed(folder: Path, capsys: Capsys) -> None:
     (folder / FILE_NAME).unlink()
-    killed(folder)
+    kill_run(folder)
     assert main(["results", "list"]) == 0
     assert capsys.readouterr().out == (
         "r1  2026-11-23 06:00  virtual  0 tests; 3 tests promised, the run was killed before its end\n"
@@ -103,7 +103,7 @@ def test_a_file_of_another_form_promises_nothing(folder: Path, text: str) -> Non
 
 
 def test_a_run_that_was_killed_after_its_last_record_lacks_nothing(folder: Path, capsys: Capsys) -> None:
-    killed(folder)
+    kill_run(folder)
     (first,) = read_records(folder).records
     for case in TESTS:
         if case != first.test.case:

@@ -195,7 +195,7 @@ def proof_of(cell: Cell, nodes: tuple[str, ...]) -> PathProofRecord:
     )
 
 
-def failed(record: Record, rule: int, kind: FaultClass, sentence: str, suspect: Suspect, look: str) -> Record:
+def failed_record(record: Record, rule: int, kind: FaultClass, sentence: str, suspect: Suspect, look: str) -> Record:
     verdict = VerdictRecord(sentence, rule, kind, rules(sentence, rule), (suspect,), look)
     return record.with_fields(state="fail", verdict=verdict)
 
@@ -216,7 +216,7 @@ def slow_rail(record: Record) -> Record:
     )
     suspect = Suspect("rail", "it moved 4.9 MB/s while hsn0 moved 47.8 MB/s", "vn2", "hsn1")
     changed = record.with_fields(curves=(slow,), figures=figures)
-    return failed(
+    return failed_record(
         changed, 5, "fabric", sentence, suspect, "the rate of hsn1 on vn2: railyard testbed status, ethtool hsn1"
     )
 
@@ -241,7 +241,7 @@ def idle_rail(record: Record) -> Record:
     proof = PathProofRecord("failed", sentence, 168_000_000, nodes)
     suspect = Suspect("stack", "it was told two devices and opened one")
     changed = record.with_fields(path_proof=proof)
-    return failed(
+    return failed_record(
         changed, 4, "set-up", sentence, suspect, "UCX_NET_DEVICES and UCX_MAX_RNDV_RAILS in the job's environment"
     )
 

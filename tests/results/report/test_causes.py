@@ -12,7 +12,7 @@ from railyard.results.report.summary import causes, commands, merge_alike
 from tests.made.records import made_record
 
 
-def failed(sentence: str, *suspects: Suspect, class_: FaultClass | None = "fabric", **changes: object) -> Record:
+def failed_record(sentence: str, *suspects: Suspect, class_: FaultClass | None = "fabric", **changes: object) -> Record:
     return made_record(**{"state": "fail", "verdict": VerdictRecord(sentence, 5, class_, (), suspects), **changes})
 
 
@@ -21,17 +21,22 @@ OTHER = Suspect("rail", "it moved 5.1 MB/s", "vn2", "hsn1")
 
 
 def test_tests_that_name_one_suspect_are_one_cause_whatever_their_figures() -> None:
-    records = [failed("slow", RAIL), made_record(), failed("slower by far", OTHER, fabric="eth"), failed("x", RAIL)]
+    records = [
+        failed_record("slow", RAIL),
+        made_record(),
+        failed_record("slower by far", OTHER, fabric="eth"),
+        failed_record("x", RAIL),
+    ]
     (found,) = causes(records)
     assert (found.anchor, found.heading, found.indices) == ("cause-1", "Rail hsn1 of vn2", (0, 2, 3))
 
 
 def test_without_a_suspect_the_same_sentence_but_for_its_figures_is_one_cause() -> None:
     records = [
-        failed("bandwidth 76.6 MB/s at 4 MiB is below 94.0 MB/s", class_=None),
-        failed("bandwidth 1.2e+03 MB/s at 1536 KiB is below 80 MB/s", class_=None),
-        failed("bandwidth 76.6 MB/s at 4 MiB is below 94.0 MB/s", class_=None, fabric="eth"),
-        failed("no such program", class_="set-up"),
+        failed_record("bandwidth 76.6 MB/s at 4 MiB is below 94.0 MB/s", class_=None),
+        failed_record("bandwidth 1.2e+03 MB/s at 1536 KiB is below 80 MB/s", class_=None),
+        failed_record("bandwidth 76.6 MB/s at 4 MiB is below 94.0 MB/s", class_=None, fabric="eth"),
+        failed_record("no such program", class_="set-up"),
     ]
     found = causes(records)
     assert [(one.heading, one.indices) for one in found] == [
@@ -43,10 +48,10 @@ def test_without_a_suspect_the_same_sentence_but_for_its_figures_is_one_cause() 
 
 def test_causes_that_would_read_alike_in_a_list_are_one_entry_with_all_their_tests() -> None:
     records = [
-        failed("slow by 76.6 MB/s", class_=None),
-        failed("no such program", class_="set-up"),
-        failed("too few messages", class_=None),
-        failed("late", RAIL),
+        failed_record("slow by 76.6 MB/s", class_=None),
+        failed_record("no such program", class_="set-up"),
+        failed_record("too few messages", class_=None),
+        failed_record("late", RAIL),
     ]
     found = causes(records)
     assert [len(one.indices) for one in found] == [1, 1, 1, 1]
@@ -58,8 +63,14 @@ def test_causes_that_would_read_alike_in_a_list_are_one_entry_with_all_their_tes
 
 
 def test_the_cause_of_most_tests_comes_first_and_what_was_disturbed_last() -> None:
-    disturbed = failed("busy", class_="disturbed", state="disturbed")
-    records = [disturbed, disturbed, disturbed, failed("a", Suspect("node", "away", "n1")), *2 * [failed("b", RAIL)]]
+    disturbed = failed_record("busy", class_="disturbed", state="disturbed")
+    records = [
+        disturbed,
+        disturbed,
+        disturbed,
+        failed_record("a", Suspect("node", "away", "n1")),
+        *2 * [failed_record("b", RAIL)],
+    ]
     assert [(one.state, one.heading, len(one.indices)) for one in causes(records)] == [
         ("fail", "Rail hsn1 of vn2", 2),
         ("fail", "Node n1", 1),
@@ -69,21 +80,21 @@ def test_the_cause_of_most_tests_comes_first_and_what_was_disturbed_last() -> No
 
 def test_many_suspects_are_counted_behind_four_names() -> None:
     many = [Suspect("node", "away", f"n{number}") for number in range(7)]
-    assert causes([failed("x", *many)])[0].heading == "Node n0, node n1, node n2, node n3 and 3 more"
+    assert causes([failed_record("x", *many)])[0].heading == "Node n0, node n1, node n2, node n3 and 3 more"
 
 
 AGAIN = "railyard run --system virtual --failed"
 NEXT: list[tuple[Record, tuple[str, ...]]] = [
-    (failed("x", RAIL), ("railyard doctor --system virtual --nodes", AGAIN)),
-    (failed("x"), ("railyard doctor --system virtual --nodes", AGAIN)),
-    (failed("x", RAIL, class_="scheduler"), ("railyard doctor --system virtual --nodes", AGAIN)),
-    (failed("x", class_="scheduler"), ("railyard doctor --system virtual --job", AGAIN)),
-    (failed("x", Suspect("stack", "one device opened")), (f"{AGAIN} --dry-run", AGAIN)),
-    (failed("x", class_="set-up"), (f"{AGAIN} --dry-run", AGAIN)),
-    (failed("x", class_="reference"), ("railyard lint --system virtual", AGAIN)),
-    (failed("x", class_="disturbed", state="disturbed"), (AGAIN,)),
-    (failed("x", RAIL, replayed="replayed"), ("railyard references --system virtual",)),
-    (failed("x", RAIL, rehearsal="a rehearsal"), ("railyard doctor --system virtual --nodes",)),
+    (failed_record("x", RAIL), ("railyard doctor --system virtual --nodes", AGAIN)),
+    (failed_record("x"), ("railyard doctor --system virtual --nodes", AGAIN)),
+    (failed_record("x", RAIL, class_="scheduler"), ("railyard doctor --system virtual --nodes", AGAIN)),
+    (failed_record("x", class_="scheduler"), ("railyard doctor --system virtual --job", AGAIN)),
+    (failed_record("x", Suspect("stack", "one device opened")), (f"{AGAIN} --dry-run", AGAIN)),
+    (failed_record("x", class_="set-up"), (f"{AGAIN} --dry-run", AGAIN)),
+    (failed_record("x", class_="reference"), ("railyard lint --system virtual", AGAIN)),
+    (failed_record("x", class_="disturbed", state="disturbed"), (AGAIN,)),
+    (failed_record("x", RAIL, replayed="replayed"), ("railyard references --system virtual",)),
+    (failed_record("x", RAIL, rehearsal="a rehearsal"), ("railyard doctor --system virtual --nodes",)),
 ]
 
 
@@ -93,7 +104,7 @@ def test_what_to_type_next_fits_the_cause(record: Record, expected: tuple[str, .
 
 
 def test_a_systems_name_cannot_end_the_command() -> None:
-    assert commands(failed("x", system="a; rm -rf /"))[0] == "railyard doctor --system 'a; rm -rf /' --nodes"
+    assert commands(failed_record("x", system="a; rm -rf /"))[0] == "railyard doctor --system 'a; rm -rf /' --nodes"
 
 
 @pytest.mark.parametrize("words", sorted({command for _, told in NEXT for command in told}))

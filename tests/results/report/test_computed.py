@@ -28,7 +28,7 @@ MARK = "* computed, not published"
 SIZES = (1, 1 << 20, 4 << 20)
 
 
-def played(*, peak_is_computed: bool = False, fabric: str = "sci", stack: str = "tcp") -> Record:
+def replay_record(*, peak_is_computed: bool = False, fabric: str = "sci", stack: str = "tcp") -> Record:
     """Return the record of a replay whose source printed 118 MB/s at 4 MiB, or nothing."""
     computed = SIZES if peak_is_computed else SIZES[:2]
     return made_record(
@@ -49,25 +49,25 @@ def played(*, peak_is_computed: bool = False, fabric: str = "sci", stack: str = 
     )
 
 
-MEASURED = played().with_fields(
+MEASURED = replay_record().with_fields(
     replayed=None,
-    figures=tuple(replace(one, computed=False) for one in played().found.figures),
-    curves=tuple(replace(one, computed=()) for one in played().found.curves),
+    figures=tuple(replace(one, computed=False) for one in replay_record().found.figures),
+    curves=tuple(replace(one, computed=()) for one in replay_record().found.curves),
 )
 
 
 @pytest.mark.parametrize("shown", [text_report, markdown])
 def test_a_table_marks_a_peak_that_no_source_printed(shown: object) -> None:
     assert callable(shown)
-    marked = shown([played(peak_is_computed=True)]).replace("\\", "")
+    marked = shown([replay_record(peak_is_computed=True)]).replace("\\", "")
     assert "118* " in marked and MARK in " ".join(marked.split())
-    printed = shown([played()]).replace("\\", "")
+    printed = shown([replay_record()]).replace("\\", "")
     assert "118* " not in printed and "118 " in printed
     assert MARK not in shown([MEASURED]).replace("\\", "")
 
 
 def test_the_page_marks_figures_and_what_of_a_curve_is_the_sources() -> None:
-    page = html_report([played()])
+    page = html_report([replay_record()])
     assert "<span>N½ <b>2403* B</b></span>" in page and "<span>peak <b>118 MB/s at 4 MiB</b></span>" in page
     assert "* computed, not published (pale dots): the source printed 1 of 3 values." in page
     assert "* computed, not published (pale dots): the source printed 0 of 3 values." in page
@@ -78,14 +78,14 @@ def test_the_page_marks_figures_and_what_of_a_curve_is_the_sources() -> None:
 
 
 def test_a_network_signature_says_that_it_was_computed() -> None:
-    (chart,) = signatures([played()])
+    (chart,) = signatures([replay_record()])
     assert MARK in chart.words and "us to 118* MB/s" in str(chart.drawing)
     (measured,) = signatures([MEASURED])
     assert MARK not in measured.words and "118 MB/s" in str(measured.drawing)
 
 
 def test_each_number_of_the_csv_says_whether_it_was_computed() -> None:
-    rows = list(csv.reader(csv_text([played()]).splitlines()))
+    rows = list(csv.reader(csv_text([replay_record()]).splitlines()))
     name, size, value, computed = (rows[0].index(head) for head in ("name", "size_bytes", "value", "computed"))
     assert [(row[name], row[size], row[value], row[computed]) for row in rows[1:]] == [
         ("peak", "4194304", "118.0", ""),
@@ -101,7 +101,7 @@ def test_each_number_of_the_csv_says_whether_it_was_computed() -> None:
 
 
 def test_the_record_and_its_lines_say_which_values_were_computed() -> None:
-    values = played().to_json()
+    values = replay_record().to_json()
     assert [figure["computed"] for figure in values["found"]["figures"]] == [False, True]
     assert [curve["computed"] for curve in values["found"]["curves"]] == [[1, 1 << 20], list(SIZES)]
     told = detail_lines(values)
@@ -112,18 +112,18 @@ def test_the_record_and_its_lines_say_which_values_were_computed() -> None:
         "1 MiB        9280  (computed, not published)",
         "4 MiB       35547  (computed, not published)",
     ]
-    line, last = lines_of_tests([played(peak_is_computed=True)])
+    line, last = lines_of_tests([replay_record(peak_is_computed=True)])
     assert "  118* MB/s  " in line
     assert last == "* computed, not published: made for a replay, no source printed it"
 
 
 def test_junit_marks_the_key_figure() -> None:
-    assert '<property name="peak" value="118* MB/s" />' in junit([played(peak_is_computed=True)])
-    assert '<property name="peak" value="118 MB/s" />' in junit([played()])
+    assert '<property name="peak" value="118* MB/s" />' in junit([replay_record(peak_is_computed=True)])
+    assert '<property name="peak" value="118 MB/s" />' in junit([replay_record()])
 
 
 def test_a_comparison_says_on_which_side_a_figure_was_computed() -> None:
-    found = compare([played()], [MEASURED])
+    found = compare([replay_record()], [MEASURED])
     told = " ".join(comparison_text(found, ("a replay", "a run")).split())
     assert "n_half: 2403 (computed, not published) on A, 2403 on B, B" in told
     assert "peak: 118.0 on A, 118.0 on B, MB/s" in told
@@ -135,7 +135,7 @@ def test_a_comparison_says_on_which_side_a_figure_was_computed() -> None:
 
 def test_a_relation_between_computed_curves_says_so() -> None:
     references = site_at(ROOT, "survey-2004").references
-    both = [played(fabric="quadrics", stack="mpich"), played(fabric="myrinet", stack="mpich")]
+    both = [replay_record(fabric="quadrics", stack="mpich"), replay_record(fabric="myrinet", stack="mpich")]
     both[0] = both[0].with_fields(curves=(replace(both[0].found.curves[1], values=(2.0, 9000.0, 30000.0)),))
     made = {one.id: one.sentence for one in judge(references, both)}
     assert made["quadrics-quickest"].endswith(" (figures of a replay: computed, not published)")
@@ -146,5 +146,7 @@ def test_a_relation_between_computed_curves_says_so() -> None:
 
 def test_no_invented_latency_stands_beside_a_price() -> None:
     system = site_at(ROOT, "survey-2004").system
-    assert {(cost.bandwidth_mb_s, cost.latency_us) for cost in costs_of_run(system, [played()])} == {(118.0, None)}
+    assert {(cost.bandwidth_mb_s, cost.latency_us) for cost in costs_of_run(system, [replay_record()])} == {
+        (118.0, None)
+    }
     assert {(cost.bandwidth_mb_s, cost.latency_us) for cost in costs_of_run(system, [MEASURED])} == {(118.0, 20.0)}

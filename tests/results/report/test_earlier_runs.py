@@ -8,7 +8,7 @@ from railyard.results.record.form import Record
 from railyard.results.report.files import MOST_RUNS, earlier_medians
 
 
-def scaled(record: Record, factor: float, **changes: object) -> Record:
+def scale_curve(record: Record, factor: float, **changes: object) -> Record:
     curve = record.found.curves[0]
     values = tuple(value * factor for value in curve.values)
     return record.with_fields(curves=(dataclasses.replace(curve, values=values),), **changes)
@@ -23,7 +23,7 @@ def store(runs: Path, name: str, *records: Record) -> Path:
 def test_the_median_of_the_runs_before(tmp_path: Path, healthy_run: list[Record]) -> None:
     record = healthy_run[0]
     for name, factor in (("1", 0.9), ("2", 0.5), ("3", 1.0), ("5", 9.0)):
-        store(tmp_path, name, scaled(record, factor))
+        store(tmp_path, name, scale_curve(record, factor))
     folder = store(tmp_path, "4", record)
     (key,) = found = earlier_medians(folder, [record])
     assert key == ("virtual", record.test.case, "bandwidth")
@@ -37,8 +37,8 @@ def test_what_failed_was_replayed_or_has_other_sizes_does_not_count(tmp_path: Pa
     cut = record.with_fields(
         curves=(dataclasses.replace(curve, sizes=curve.sizes[:3], values=curve.values[:3], bands=()),)
     )
-    store(tmp_path, "1", scaled(record, 0.9, state="fail"), scaled(record, 0.9, replayed="played"))
-    store(tmp_path, "2", cut, scaled(record, 0.9, system="other"), scaled(record, 0.9, case="other"))
+    store(tmp_path, "1", scale_curve(record, 0.9, state="fail"), scale_curve(record, 0.9, replayed="played"))
+    store(tmp_path, "2", cut, scale_curve(record, 0.9, system="other"), scale_curve(record, 0.9, case="other"))
     folder = store(tmp_path, "3", record)
     assert earlier_medians(folder, [record]) == {}
 

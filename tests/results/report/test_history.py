@@ -5,28 +5,35 @@ from railyard.results.report.overview import bases
 from railyard.results.report.spread import are_repeats, histories
 
 
-def at(record: Record, run: str, time: str, **changes: object) -> Record:
+def record_at(record: Record, run: str, time: str, **changes: object) -> Record:
     return record.with_fields(run=run, time=time, **changes)
 
 
 def test_records_are_in_the_order_of_their_time_by_test(healthy_run: list[Record]) -> None:
     one, other = healthy_run[:2]
-    found = histories([at(one, "b", "2"), at(other, "b", "2"), at(one, "a", "1"), at(one, "c", "3", system="else")])
+    found = histories(
+        [
+            record_at(one, "b", "2"),
+            record_at(other, "b", "2"),
+            record_at(one, "a", "1"),
+            record_at(one, "c", "3", system="else"),
+        ]
+    )
     assert [[record.made.run for record in each.records] for each in found] == [["a", "b"], ["b"], ["c"]]
     assert found[0].newest.made.run == "b"
 
 
 def test_a_pass_on_a_retry_hides_no_failure_of_the_newest_run(healthy_run: list[Record]) -> None:
     one = healthy_run[0]
-    earlier = at(one, "a", "1", state="fail")
-    failed, passed = at(one, "b", "2", state="fail"), at(one, "b", "3")
+    earlier = record_at(one, "a", "1", state="fail")
+    failed, passed = record_at(one, "b", "2", state="fail"), record_at(one, "b", "3")
     (found,) = histories([earlier, failed, passed])
     assert found.newest is failed
     assert found.failed_records == (earlier,)
-    disturbed = at(one, "b", "2", state="disturbed")
+    disturbed = record_at(one, "b", "2", state="disturbed")
     (restless,) = histories([earlier, disturbed, passed])
     assert (restless.newest, restless.failed_records) == (disturbed, (earlier,))
-    (later,) = histories([earlier, failed, passed, at(one, "c", "4")])
+    (later,) = histories([earlier, failed, passed, record_at(one, "c", "4")])
     assert later.newest.made.run == "c"
     assert later.failed_records == (earlier, failed)
 

@@ -23,7 +23,7 @@ from tests.made.records import made_record
 GOOD = 50.0
 
 
-def sampled(nodes: int, leaf: int = 8, rounds: int = 8, slow: dict[int, float] | None = None, known: bool = True,
+def sampled_pairs(nodes: int, leaf: int = 8, rounds: int = 8, slow: dict[int, float] | None = None, known: bool = True,
             sample: PairsSample | None = None, expected: float | None = None) -> PairsRecord:  # fmt: skip
     """Return a sample over so many nodes; ``slow`` has shares by place, a leaf's share by minus its number from 1."""
     names = tuple(f"n{place + 1:04}" for place in range(nodes))
@@ -47,7 +47,7 @@ def record_of(pairs: PairsRecord, *suspects: Suspect) -> Record:
     return record.with_fields(verdict=replace(record.found.verdict, suspects=suspects))
 
 
-def drawn(pairs: PairsRecord, *suspects: Suspect) -> str:
+def drawn_map(pairs: PairsRecord, *suspects: Suspect) -> str:
     found = leaf_map(record_of(pairs, *suspects), "map")
     assert found is not None
     return str(found)
@@ -61,7 +61,7 @@ def names_in(text: str, heading: str) -> list[tuple[str, str]]:
 
 
 def test_every_address_is_there_once_and_is_a_group_of_nodes() -> None:
-    text = drawn(sampled(160))
+    text = drawn_map(sampled_pairs(160))
     addresses = re.findall(r'\bid="([^"]+)"', text)
     assert len(addresses) == len(set(addresses))
     assert set(re.findall(r'href="#([^"]+)"', text)) <= set(addresses)
@@ -71,7 +71,7 @@ def test_every_address_is_there_once_and_is_a_group_of_nodes() -> None:
 
 
 def test_a_sick_node_comes_first_with_the_address_of_its_leaf() -> None:
-    text = drawn(sampled(160, slow={77: 0.5, 3: 0.9}))
+    text = drawn_map(sampled_pairs(160, slow={77: 0.5, 3: 0.9}))
     assert names_in(text, "Nodes that are slower than their leaf switch") == [("map-10", "n0078"), ("map-1", "n0004")]
     assert "None is 5 % below." in text[text.index("Leaf switches that are slower") :]
     folded = text[text.index('id="map-10"') :]
@@ -79,13 +79,13 @@ def test_a_sick_node_comes_first_with_the_address_of_its_leaf() -> None:
 
 
 def test_a_sick_leaf_comes_first_and_its_nodes_are_not_listed_one_by_one() -> None:
-    text = drawn(sampled(160, slow={-3: 0.5, 100: 0.4}))
+    text = drawn_map(sampled_pairs(160, slow={-3: 0.5, 100: 0.4}))
     assert names_in(text, "Leaf switches that are slower") == [("map-3", "leaf3")]
     assert names_in(text, "Nodes that are slower") == [("map-13", "n0101")]
 
 
 def test_a_slow_field_leads_to_its_slower_leaf() -> None:
-    text = drawn(sampled(160, slow={-3: 0.5}))
+    text = drawn_map(sampled_pairs(160, slow={-3: 0.5}))
     fields = re.findall(r'<a href="#(map-\d+)" tabindex="-1"><rect class="field"[^>]*><title>([^<]*)</title>', text)
     assert fields and {address for address, _ in fields} == {"map-3"}
     assert all(
@@ -95,7 +95,7 @@ def test_a_slow_field_leads_to_its_slower_leaf() -> None:
 
 
 def test_a_healthy_map_says_that_nothing_is_slow() -> None:
-    text = drawn(sampled(160))
+    text = drawn_map(sampled_pairs(160))
     assert text.count("None is 5 % below.") == 2
     assert 'class="field"' not in text
     assert "160 of 160 nodes were measured." in text
@@ -103,7 +103,9 @@ def test_a_healthy_map_says_that_nothing_is_slow() -> None:
 
 def test_a_suspect_of_the_verdict_leads_to_its_leaf_and_thousands_are_cut() -> None:
     suspects = [Suspect("rail", "slow", f"n{number:04}", "hsn0") for number in range(100, 160)]
-    text = drawn(sampled(160), Suspect("node", "slow", "n0009"), Suspect("pair", "slow", "n0100-n0101"), *suspects)
+    text = drawn_map(
+        sampled_pairs(160), Suspect("node", "slow", "n0009"), Suspect("pair", "slow", "n0100-n0101"), *suspects
+    )
     found = names_in(text, "Named by the verdict")
     assert found[:2] == [("map-2", "node n0009: slow"), ("map-13", "pair n0100-n0101: slow")]
     assert len(found) == 20
@@ -111,7 +113,7 @@ def test_a_suspect_of_the_verdict_leads_to_its_leaf_and_thousands_are_cut() -> N
 
 
 def test_without_known_leaves_neighbours_share_a_field_and_that_is_said() -> None:
-    text = drawn(sampled(640, known=False, slow={77: 0.5}))
+    text = drawn_map(sampled_pairs(640, known=False, slow={77: 0.5}))
     assert "Leaf switches are unknown (or too many for a map), so neighbours share a field." in text
     assert names_in(text, "Nodes that are slower than their block of neighbours") == [("map-16", "n0078")]
     assert "n0076 to n0080: 5 nodes, worst first" in text
@@ -126,7 +128,7 @@ def test_what_a_sample_covered_and_promises_is_shown_in_its_own_words() -> None:
         ("paths of GPUs were not looked at",),
         sentence="nobody is named: 640 pairs of 160 nodes",
     )
-    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", drawn(sampled(160, sample=sample))))
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", drawn_map(sampled_pairs(160, sample=sample))))
     assert "160 of 160 nodes were measured. nobody is named: 640 pairs of 160 nodes" in text
     assert "pairs of nodes 640 of 12,720 5.0 counted up-links not known – routes are not known" in text
     assert "node 50.0 98 % 8 partners a node gpu path 0.0 not looked at not measured" in text
@@ -139,7 +141,7 @@ def test_a_matrix_of_more_nodes_than_fields_is_drawn_by_leaf_and_one_of_fewer_by
     large = PairsRecord(names, 8, values, leaves=tuple(f"leaf{place // 10}" for place in range(130)))
     small = PairsRecord(names[:4], 8, tuple(row[:4] for row in values[:4]))
     assert (is_drawn_by_leaf(large), is_drawn_by_leaf(small)) == (True, False)
-    assert "leaf12: 10 nodes, worst first" in drawn(large)
+    assert "leaf12: 10 nodes, worst first" in drawn_map(large)
     page = html_report([record_of(small), record_of(large).with_fields(case="b")])
     assert page.count('class="leaf-map"') == 1
     assert "The slowest pairs" in page
@@ -147,24 +149,24 @@ def test_a_matrix_of_more_nodes_than_fields_is_drawn_by_leaf_and_one_of_fewer_by
 
 def test_the_drawing_is_xml_and_small_whatever_the_leaves() -> None:
     for nodes, leaf in ((160, 8), (5120, 32), (5120, 1)):
-        text = drawn(sampled(nodes, leaf, slow={5: 0.3}))
+        text = drawn_map(sampled_pairs(nodes, leaf, slow={5: 0.3}))
         picture = text[text.index("<svg") : text.index("</svg>") + 6]
         ElementTree.fromstring(picture)
         assert len(picture) < 700_000
 
 
 def test_names_are_escaped() -> None:
-    pairs = sampled(160)
+    pairs = sampled_pairs(160)
     assert pairs.summary is not None
     odd = replace(pairs.summary, groups=("<b>&\x1b[0m", *pairs.summary.groups[1:]))
-    text = drawn(replace(pairs, summary=odd), Suspect("node", "<script>", "n0001"))
+    text = drawn_map(replace(pairs, summary=odd), Suspect("node", "<script>", "n0001"))
     assert "<b>" not in text and "<script>" not in text and "\x1b" not in text
     assert "&lt;b&gt;&amp;" in text
 
 
 @pytest.mark.parametrize("nodes", [512, 1024])
 def test_a_page_has_at_most_so_many_bytes_a_node(nodes: int) -> None:
-    pairs = sampled(nodes, 32, slow={7: 0.5})
+    pairs = sampled_pairs(nodes, 32, slow={7: 0.5})
     count = len(pairs.nodes)
     columns = NodesAlike(pairs.nodes, ("a", "b"), (True, True), ((5,) * count,) * 2, ((5,) * count,) * 2)
     page = html_report(

@@ -33,20 +33,20 @@ FOCUSED = """(() => {
 
 
 @pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def started_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     with browser(tmp_path_factory.mktemp("profile")) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def shown(started: Browser) -> Page:
-    return started.page()
+def browser_page(started_browser: Browser) -> Page:
+    return started_browser.page()
 
 
 @pytest.fixture(scope="module")
 def replay(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of a replay of dell-c6320 that passed."""
-    return written(tmp_path_factory.mktemp("replay"), screenshots.page("dell-c6320"))
+    return write_page(tmp_path_factory.mktemp("replay"), screenshots.page("dell-c6320"))
 
 
 @pytest.fixture
@@ -58,81 +58,87 @@ def faulty(tmp_path: Path, faulty_run: list[Record], all_cells: list[Cell]) -> P
     disturbed = good[5].with_fields(state="disturbed", verdict=dataclasses.replace(slow.found.verdict, suspects=()))
     changed = {id(old): new for old, new in zip(good, [*named, disturbed], strict=True)}
     records = [changed.get(id(record), record) for record in faulty_run]
-    return written(tmp_path, html_report(records, ["no space left on /scratch"], all_cells))
+    return write_page(tmp_path, html_report(records, ["no space left on /scratch"], all_cells))
 
 
-def written(folder: Path, text: str) -> Path:
+def write_page(folder: Path, text: str) -> Path:
     file = folder / "report.html"
     file.write_text(text, encoding="utf-8")
     return file
 
 
-def test_the_page_of_a_passing_replay_is_at_most_6000_pixels_tall(shown: Page, replay: Path) -> None:
-    shown.show(replay, 1280)
-    assert 2000 < shown.height() <= 6000
+def test_the_page_of_a_passing_replay_is_at_most_6000_pixels_tall(browser_page: Page, replay: Path) -> None:
+    browser_page.show(replay, 1280)
+    assert 2000 < browser_page.height() <= 6000
 
 
-def test_verdict_numbers_and_suspects_are_on_the_first_screen(shown: Page, faulty: Path) -> None:
-    shown.show(faulty, 1280, 900)
+def test_verdict_numbers_and_suspects_are_on_the_first_screen(browser_page: Page, faulty: Path) -> None:
+    browser_page.show(faulty, 1280, 900)
     bottom = "(name => Math.round(document.querySelector(name).getBoundingClientRect().bottom))"
-    assert [shown.run(f"{bottom}('{name}') <= 900") for name in ("h1", ".facts", ".fabrics", ".suspects")] == [True] * 4
+    assert [browser_page.run(f"{bottom}('{name}') <= 900") for name in ("h1", ".facts", ".fabrics", ".suspects")] == [
+        True
+    ] * 4
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_nothing_is_wider_than_the_screen(shown: Page, faulty: Path, replay: Path, width: int) -> None:
+def test_nothing_is_wider_than_the_screen(browser_page: Page, faulty: Path, replay: Path, width: int) -> None:
     for file in (faulty, replay):
-        shown.show(file, width)
-        shown.run(OPEN_ALL)
-        assert shown.run("document.documentElement.scrollWidth") <= width
+        browser_page.show(file, width)
+        browser_page.run(OPEN_ALL)
+        assert browser_page.run("document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_sources_can_be_read_at_every_width(shown: Page, replay: Path, width: int) -> None:
+def test_sources_can_be_read_at_every_width(browser_page: Page, replay: Path, width: int) -> None:
     """Before, a name of 180 characters left the sources beside it a column one word wide, and 2,000 pixels tall."""
-    shown.show(replay, width)
-    shown.run(OPEN_ALL)
+    browser_page.show(replay, width)
+    browser_page.run(OPEN_ALL)
     tallest = (
         "Math.max(...[...document.querySelectorAll('.sources > *')].map(one => one.getBoundingClientRect().height))"
     )
-    assert 10 < shown.run(tallest) < 200
+    assert 10 < browser_page.run(tallest) < 200
 
 
-def test_the_contents_stand_at_the_side_of_a_wide_screen_and_stay_there(shown: Page, replay: Path) -> None:
+def test_the_contents_stand_at_the_side_of_a_wide_screen_and_stay_there(browser_page: Page, replay: Path) -> None:
     place = "(() => { const at = document.querySelector('nav').getBoundingClientRect(); return [at.right, at.top]; })()"
     left = "document.querySelector('main').getBoundingClientRect().left"
-    shown.show(replay, 1280)
-    assert shown.run(place)[0] <= shown.run(left)
-    shown.run("window.scrollTo(0, 2000)")
-    assert 0 <= shown.run(place)[1] < 100
-    shown.show(replay, 390)
-    assert shown.run(place)[0] > shown.run(left)
+    browser_page.show(replay, 1280)
+    assert browser_page.run(place)[0] <= browser_page.run(left)
+    browser_page.run("window.scrollTo(0, 2000)")
+    assert 0 <= browser_page.run(place)[1] < 100
+    browser_page.show(replay, 390)
+    assert browser_page.run(place)[0] > browser_page.run(left)
 
 
-def test_every_link_of_the_contents_and_of_a_cause_leads_somewhere_that_is_shown(shown: Page, faulty: Path) -> None:
-    shown.show(faulty, 1280)
+def test_every_link_of_the_contents_and_of_a_cause_leads_somewhere_that_is_shown(
+    browser_page: Page, faulty: Path
+) -> None:
+    browser_page.show(faulty, 1280)
     script = """[...document.querySelectorAll('a[href^="#"]')].map(one => one.getAttribute('href')).filter(name => {
       const target = document.getElementById(name.slice(1));
       return !target || target.getClientRects().length === 0;
     })"""
-    assert shown.run(script) == []
+    assert browser_page.run(script) == []
 
 
 @with_axe
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
-def test_axe_finds_nothing(shown: Page, faulty: Path, replay: Path, width: int, dark: bool) -> None:
+def test_axe_finds_nothing(browser_page: Page, faulty: Path, replay: Path, width: int, dark: bool) -> None:
     for file in (faulty, replay):
-        shown.show(file, width, dark=dark)
-        shown.run(OPEN_ALL)
-        assert axe(shown, RULES) == []
+        browser_page.show(file, width, dark=dark)
+        browser_page.run(OPEN_ALL)
+        assert axe(browser_page, RULES) == []
 
 
-def test_a_script_that_got_into_the_page_does_not_run(shown: Page, tmp_path: Path, faulty_run: list[Record]) -> None:
+def test_a_script_that_got_into_the_page_does_not_run(
+    browser_page: Page, tmp_path: Path, faulty_run: list[Record]
+) -> None:
     text = html_report(faulty_run).replace("</main>", "<script>document.title = 'taken'</script></main>")
     titles = []
     for each in (text, without_policy(text)):
-        shown.show(written(tmp_path, each), 1280)
-        titles.append(shown.run("document.title"))
+        browser_page.show(write_page(tmp_path, each), 1280)
+        titles.append(browser_page.run("document.title"))
     assert titles == ["FAIL: virtual, Railyard", "taken"]
 
 
@@ -142,7 +148,7 @@ def without_policy(text: str) -> str:
 
 @with_axe
 def test_axe_would_find_a_text_that_is_too_pale_and_a_heading_out_of_order(
-    shown: Page, tmp_path: Path, faulty_run: list[Record]
+    browser_page: Page, tmp_path: Path, faulty_run: list[Record]
 ) -> None:
     text = (
         without_policy(html_report(faulty_run))
@@ -150,40 +156,40 @@ def test_axe_would_find_a_text_that_is_too_pale_and_a_heading_out_of_order(
         .replace("<h3", "<h6")
         .replace("</h3", "</h6")
     )
-    shown.show(written(tmp_path, text), 1280)
-    found = {line.partition(" ")[0] for line in axe(shown, RULES)}
+    browser_page.show(write_page(tmp_path, text), 1280)
+    found = {line.partition(" ")[0] for line in axe(browser_page, RULES)}
     assert {"color-contrast", "heading-order"} <= found
 
 
-def test_the_keyboard_reaches_links_and_folded_parts_and_shows_where_it_is(shown: Page, faulty: Path) -> None:
-    shown.show(faulty, 1280)
+def test_the_keyboard_reaches_links_and_folded_parts_and_shows_where_it_is(browser_page: Page, faulty: Path) -> None:
+    browser_page.show(faulty, 1280)
     seen = []
     for _ in range(40):
-        shown.press("Tab")
-        seen.append(shown.run(FOCUSED))
+        browser_page.press("Tab")
+        seen.append(browser_page.run(FOCUSED))
     assert seen[0][:2] == ["A", "#results"]  # past the contents, straight to the results
     assert [one for one in seen if not one[2]] == []
     names = [(one[0], one[1]) for one in seen]
     assert ("A", "#cause-1") in names and ("A", "#matrix") in names
     assert any(tag == "SUMMARY" for tag, _ in names)
-    shown.run("document.querySelector('summary').focus()")
-    shown.press("Enter")
-    assert shown.run("document.querySelector('details').open") is True
+    browser_page.run("document.querySelector('summary').focus()")
+    browser_page.press("Enter")
+    assert browser_page.run("document.querySelector('details').open") is True
 
 
-def test_paper_has_every_source_no_contents_and_light_colours(shown: Page, replay: Path) -> None:
-    shown.show(replay, 1280, dark=True, media="print")
-    assert shown.run("getComputedStyle(document.querySelector('nav')).display") == "none"
-    assert shown.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+def test_paper_has_every_source_no_contents_and_light_colours(browser_page: Page, replay: Path) -> None:
+    browser_page.show(replay, 1280, dark=True, media="print")
+    assert browser_page.run("getComputedStyle(document.querySelector('nav')).display") == "none"
+    assert browser_page.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     seen = "['.sources', '.evidence p', '.card figure'].map(name => document.querySelector(name).checkVisibility())"
-    assert shown.run(seen) == [True, False, True]
-    shown.show(replay, 1280)
-    assert shown.run(seen) == [False, False, True]
-    pages = re.findall(rb"/Type\s*/Page\b", unpacked(shown.pdf()))
+    assert browser_page.run(seen) == [True, False, True]
+    browser_page.show(replay, 1280)
+    assert browser_page.run(seen) == [False, False, True]
+    pages = re.findall(rb"/Type\s*/Page\b", unpack_pdf(browser_page.pdf()))
     assert 3 <= len(pages) <= 10
 
 
-def unpacked(pdf: bytes) -> bytes:
+def unpack_pdf(pdf: bytes) -> bytes:
     """Return a PDF with its compressed parts, among which its list of pages may be, as they are."""
     parts = [pdf]
     for part in re.findall(rb"stream\r?\n(.*?)endstream", pdf, re.DOTALL):

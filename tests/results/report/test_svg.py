@@ -170,7 +170,7 @@ def labels(drawing: str) -> list[tuple[float, str]]:
     return [(float(x), words) for x, words in found]
 
 
-def outside(count: int, first: float = 50.0) -> str:
+def svg_below_floor(count: int, first: float = 50.0) -> str:
     """A drawing of values of a bound of 100, each one less than the one before, down to ``first`` less ``count``."""
     sizes = tuple(1 << at for at in range(count))
     band = BandRecord("floor", "class", "", sizes, (100.0,) * count, (None,) * count)
@@ -179,7 +179,7 @@ def outside(count: int, first: float = 50.0) -> str:
 
 @pytest.mark.parametrize("count", [2, 5, 11, 12, 16, 23, 40])
 def test_each_value_outside_the_strip_is_in_a_number_or_a_range_and_none_overlap(count: int) -> None:
-    drawing = outside(count)
+    drawing = svg_below_floor(count)
     assert drawing.count("h8l-4,6z") == count
     found = labels(drawing)
     ends = [[float(end) for end in words.split("–")] for _, words in found]
@@ -195,7 +195,7 @@ def test_each_value_outside_the_strip_is_in_a_number_or_a_range_and_none_overlap
 
 
 def test_numbers_with_room_stay_single_and_equal_ones_are_said_once() -> None:
-    assert [words for _, words in labels(outside(8))] == [f"{50 - at}.0" for at in range(8)]
+    assert [words for _, words in labels(svg_below_floor(8))] == [f"{50 - at}.0" for at in range(8)]
     sizes = tuple(1 << at for at in range(23))
     band = BandRecord("floor", "class", "", sizes, (100.0,) * 23, (None,) * 23)
     same = labels(svg(CurveRecord("bandwidth", "MB/s", sizes, (44.0,) * 23, bands=(band,))))

@@ -37,5 +37,5 @@ def failure() -> Callable[..., Record]:
 
 
 @pytest.fixture
-def passed() -> Callable[..., Record]:
+def passing_record() -> Callable[..., Record]:
     return made_pass

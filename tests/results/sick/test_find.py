@@ -48,10 +48,15 @@ def test_a_part_is_listed_once_with_the_newest_evidence_and_all_that_blames_it(f
 
 
 def test_the_newest_part_comes_first_and_the_surest_word_counts(failure: Made) -> None:
-    def said(word: Any, day: int, node: str) -> Record:
+    def suspect_record(word: Any, day: int, node: str) -> Record:
         return failure(Suspect("node", "slow", node, confidence=word), day=day)
 
-    found = sick(said("shown", 20, "vn1"), said(None, 22, "vn1"), said("open", 23, "vn3"), said("likely", 21, "vn2"))
+    found = sick(
+        suspect_record("shown", 20, "vn1"),
+        suspect_record(None, 22, "vn1"),
+        suspect_record("open", 23, "vn3"),
+        suspect_record("likely", 21, "vn2"),
+    )
     assert [(part.node, part.confidence) for part in found] == [("vn3", "open"), ("vn1", "shown"), ("vn2", "likely")]
 
 
@@ -103,8 +108,10 @@ def test_two_names_of_one_part_are_one(failure: Made) -> None:
     assert len(sick(failure(one, Suspect("rail", "z", "vn2", "mlx5_0:2")))) == 2
 
 
-def test_a_part_that_the_same_test_passed_over_later_is_said_to_have_passed(failure: Made, passed: Made) -> None:
-    (part,) = sick(failure(), passed(22), passed(23, stack="openmpi", case="other stack"))
+def test_a_part_that_the_same_test_passed_over_later_is_said_to_have_passed(
+    failure: Made, passing_record: Made
+) -> None:
+    (part,) = sick(failure(), passing_record(22), passing_record(23, stack="openmpi", case="other stack"))
     assert (part.state, part.passed) == (
         "passed since", SeenTest("20261123T060000Z-ab12", "other stack", "2026-11-23T06:00:12Z"),
     )  # fmt: skip
@@ -133,14 +140,14 @@ def not_proven(record: Record) -> Record:
     ],
 )
 def test_what_does_not_show_that_the_part_is_well_leaves_it_sick(
-    failure: Made, passed: Made, later: Callable[[Made], Record]
+    failure: Made, passing_record: Made, later: Callable[[Made], Record]
 ) -> None:
-    (part,) = sick(failure(), later(passed))
+    (part,) = sick(failure(), later(passing_record))
     assert (part.state, part.passed) == ("sick", None)
 
 
-def test_a_part_that_failed_again_is_sick(failure: Made, passed: Made) -> None:
-    (part,) = sick(failure(day=20), passed(21), failure(day=22))
+def test_a_part_that_failed_again_is_sick(failure: Made, passing_record: Made) -> None:
+    (part,) = sick(failure(day=20), passing_record(21), failure(day=22))
     assert part.state == "sick"
 
 
@@ -154,27 +161,27 @@ def test_a_part_that_failed_again_is_sick(failure: Made, passed: Made) -> None:
     ],
 )
 def test_a_pass_clears_no_part_of_which_nobody_knows_that_it_was_used(
-    failure: Made, passed: Made, suspect: Suspect
+    failure: Made, passing_record: Made, suspect: Suspect
 ) -> None:
-    assert [part.state for part in sick(failure(suspect), passed(22))] == ["sick"]
+    assert [part.state for part in sick(failure(suspect), passing_record(22))] == ["sick"]
 
 
 def matrix(*rows: tuple[float | None, ...]) -> PairsRecord:
     return PairsRecord(("vn1", "vn2", "vn3"), 1 << 20, rows)
 
 
-def test_a_sample_clears_what_it_measured_and_nothing_else(failure: Made, passed: Made) -> None:
+def test_a_sample_clears_what_it_measured_and_nothing_else(failure: Made, passing_record: Made) -> None:
     blamed = failure(
         Suspect("pair", "slow", "vn1-vn2"), Suspect("node", "slow", "vn3"), Suspect("pair", "x", "vn2-vn3")
     )
-    sample = passed(
+    sample = passing_record(
         22, pairs=matrix((None, 9.0, None), (9.0, None, None), (None, None, None)), nodes=("vn1", "vn2", "vn3")
     )
     states = {part.name: part.state for part in sick(blamed, sample)}
     assert states == {"pair vn1-vn2": "passed since", "node vn3": "sick", "pair vn2-vn3": "sick"}
 
 
-def test_of_rows_in_a_file_the_summary_says_what_was_measured(failure: Made, passed: Made) -> None:
+def test_of_rows_in_a_file_the_summary_says_what_was_measured(failure: Made, passing_record: Made) -> None:
     nodes = ("vn1", "vn2", "vn3", "vn4")
     blamed = failure(*(Suspect("pair", "slow", pair) for pair in ("vn1-vn2", "vn1-vn3")), Suspect("node", "x", "vn4"))
     none = ((None,),)
@@ -185,15 +192,15 @@ def test_of_rows_in_a_file_the_summary_says_what_was_measured(failure: Made, pas
 
     def states(met: tuple[int, ...]) -> list[str]:
         pairs = PairsRecord(nodes, 1 << 20, summary=replace(summary, node_pairs=met))
-        return [part.state for part in sick(blamed, passed(22, pairs=pairs, nodes=nodes))]
+        return [part.state for part in sick(blamed, passing_record(22, pairs=pairs, nodes=nodes))]
 
     assert states((2, 2, 1, 0)) == ["sick", "passed since", "sick"]
     assert states((3, 3, 3, 3)) == ["passed since"] * 3
 
 
-def test_the_fabrics_own_check_clears_a_rail_without_sending(failure: Made, passed: Made) -> None:
+def test_the_fabrics_own_check_clears_a_rail_without_sending(failure: Made, passing_record: Made) -> None:
     state = {"benchmark": "fabric/state", "path_proof": None}
-    (part,) = sick(failure(**state), passed(22, **state))
+    (part,) = sick(failure(**state), passing_record(22, **state))
     assert part.state == "passed since"
 
 
@@ -230,8 +237,8 @@ def test_a_run_is_asked_for_what_it_blames_with_the_times_of_all_runs(failure: M
     assert sick(*records, run="another") == ()
 
 
-def test_the_json_is_of_its_schema_and_is_read_back_equal(failure: Made, passed: Made) -> None:
-    found = sick_list([failure(), passed(22), failure(Suspect("leaf", "x", part="L4", confidence="open"))], NOW)
+def test_the_json_is_of_its_schema_and_is_read_back_equal(failure: Made, passing_record: Made) -> None:
+    found = sick_list([failure(), passing_record(22), failure(Suspect("leaf", "x", part="L4", confidence="open"))], NOW)
     told = found.to_json()
     assert (told["format"], told["made"]) == (1, "2026-11-24T04:00:00Z")
     assert told["sick"][0]["class"] == "fabric"
@@ -242,8 +249,8 @@ def test_the_json_is_of_its_schema_and_is_read_back_equal(failure: Made, passed:
     assert decode(SickList, {key: value for key, value in told.items() if key != "format"}) == found
 
 
-def test_a_node_of_the_path_that_is_not_there_clears_nothing(failure: Made, passed: Made) -> None:
-    well = passed(22)
+def test_a_node_of_the_path_that_is_not_there_clears_nothing(failure: Made, passing_record: Made) -> None:
+    well = passing_record(22)
     assert well.how.path_proof is not None
     one = PathProofRecord("proven", "x", 4, tuple(node for node in well.how.path_proof.nodes if node.node == "vn1"))
     assert [type(node) for node in one.nodes] == [NodeTraffic]

@@ -38,10 +38,12 @@ def test_a_ticket_is_this_text(failure: Made) -> None:
     )
 
 
-def test_a_ticket_of_a_part_that_passed_since_says_so_before_anything_is_tried(failure: Made, passed: Made) -> None:
+def test_a_ticket_of_a_part_that_passed_since_says_so_before_anything_is_tried(
+    failure: Made, passing_record: Made
+) -> None:
     (said,) = [
         line
-        for line in tickets(sick_list([failure(), passed(22)], NOW), page).splitlines()
+        for line in tickets(sick_list([failure(), passing_record(22)], NOW), page).splitlines()
         if line.startswith("- **Passed since**")
     ]
     assert said == (
@@ -55,9 +57,9 @@ def test_evidence_is_no_markup_and_stays_on_its_line(failure: Made) -> None:
     assert "- **Evidence**: &lt;b>a\\|b&lt;/b> # title\n" in text
 
 
-def test_tickets_are_apart_and_the_list_is_a_line_a_part(failure: Made, passed: Made) -> None:
+def test_tickets_are_apart_and_the_list_is_a_line_a_part(failure: Made, passing_record: Made) -> None:
     leaf = failure(Suspect("leaf", "slow", part="L4", nodes=("vn1", "vn2"), confidence="likely"), day=23)
-    found = sick_list([failure(), passed(22), leaf, failure(state="disturbed")], NOW)
+    found = sick_list([failure(), passing_record(22), leaf, failure(state="disturbed")], NOW)
     first, second = tickets(found, page).split("\n---\n\n")
     assert (first.splitlines()[0], second.splitlines()[0]) == ("# virtual: leaf L4", "# virtual: rail hsn1 of vn2")
     assert lines(found) == [

@@ -34,7 +34,7 @@ MADE = made_record(
 
 
 @pytest.fixture
-def made() -> Callable[..., Record]:
+def new_record() -> Callable[..., Record]:
     """Return a function that returns a healthy record with these fields changed."""
     return MADE.with_fields
 
@@ -48,7 +48,7 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def stored(home: Path) -> Callable[..., Path]:
+def stored_run(home: Path) -> Callable[..., Path]:
     """Return a function that stores records, each in the folder of its run, and returns the folder of the last."""
 
     def store(*records: Record) -> Path:

@@ -23,9 +23,12 @@ def at_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(HOME_VARIABLE, str(home))
 
 
-def test_list_gives_a_line_a_run_or_a_test(stored: Stored, made: Made, capsys: Capsys) -> None:
-    stored(made(run="r1"), made(run="r1", case="b", state="fail", verdict=VerdictRecord("too slow", 5), figures=()))
-    stored(made(run="r2", time="2026-11-22T06:00:00Z"))
+def test_list_gives_a_line_a_run_or_a_test(stored_run: Stored, new_record: Made, capsys: Capsys) -> None:
+    stored_run(
+        new_record(run="r1"),
+        new_record(run="r1", case="b", state="fail", verdict=VerdictRecord("too slow", 5), figures=()),
+    )
+    stored_run(new_record(run="r2", time="2026-11-22T06:00:00Z"))
     assert main(["results", "list"]) == 0
     assert capsys.readouterr().out == (
         "r1  2026-11-21 06:00  virtual  2 tests: 1 pass, 1 fail\nr2  2026-11-22 06:00  virtual  1 test: 1 pass\n"
@@ -41,7 +44,7 @@ def test_list_gives_a_line_a_run_or_a_test(stored: Stored, made: Made, capsys: C
 
 
 def test_an_empty_store_and_nothing_asked_for_are_sentences(
-    home: Path, stored: Stored, made: Made, capsys: Capsys
+    home: Path, stored_run: Stored, new_record: Made, capsys: Capsys
 ) -> None:
     runs = home / ".railyard" / "runs"
     assert main(["results", "list"]) == 0
@@ -54,7 +57,7 @@ def test_an_empty_store_and_nothing_asked_for_are_sentences(
     assert capsys.readouterr().err == (
         f"railyard: {runs}: found no stored run, expected at least one; railyard run stores one\n"
     )
-    stored(made())
+    stored_run(new_record())
     assert main(["results", "list", "--system", "virtaul"]) == 2
     assert capsys.readouterr().err == (
         'railyard: --system: found no run of "virtaul", expected a system that ran; did you mean "virtual"?\n'
@@ -65,8 +68,8 @@ def test_an_empty_store_and_nothing_asked_for_are_sentences(
     assert 'found no test "Uniband", expected a part of a test\'s name' in capsys.readouterr().err
 
 
-def test_show_gives_all_of_one_test(stored: Stored, made: Made, capsys: Capsys) -> None:
-    stored(made())
+def test_show_gives_all_of_one_test(stored_run: Stored, new_record: Made, capsys: Capsys) -> None:
+    stored_run(new_record())
     assert main(["results", "show", "last"]) == 0
     assert capsys.readouterr().out == (
         "run 20261121T060000Z-ab12\n"
@@ -79,11 +82,13 @@ def test_show_gives_all_of_one_test(stored: Stored, made: Made, capsys: Capsys) 
         assert line in lines
 
 
-def test_an_export_is_what_was_stored(home: Path, stored: Stored, made: Made, capsys: Capsys, tmp_path: Path) -> None:
-    stored(made(), made(case="b", figures=(), curves=(), state="not-tested"))
+def test_an_export_is_what_was_stored(
+    home: Path, stored_run: Stored, new_record: Made, capsys: Capsys, tmp_path: Path
+) -> None:
+    stored_run(new_record(), new_record(case="b", figures=(), curves=(), state="not-tested"))
     assert main(["results", "export"]) == 0
     data = json.loads(capsys.readouterr().out)
-    assert (data["format"], data["records"][0]) == (2, made().to_json())
+    assert (data["format"], data["records"][0]) == (2, new_record().to_json())
     out = tmp_path / "out.csv"
     assert main(["results", "export", "-o", str(out)]) == 0
     assert capsys.readouterr().err == f"wrote {out}: 2 records\n"
@@ -100,8 +105,8 @@ def test_an_export_is_what_was_stored(home: Path, stored: Stored, made: Made, ca
     assert (rows[0]["nodes"], rows[0]["rails"], rows[6]["state"]) == ("vn1 vn2", "1", "not-tested")
 
 
-def test_an_export_goes_round(home: Path, stored: Stored, made: Made, capsys: Capsys, tmp_path: Path) -> None:
-    folder = stored(made())
+def test_an_export_goes_round(home: Path, stored_run: Stored, new_record: Made, capsys: Capsys, tmp_path: Path) -> None:
+    folder = stored_run(new_record())
     out = tmp_path / "out.json"
     assert main(["results", "export", "-o", str(out)]) == 0
     (folder / FILE_NAME).unlink()
@@ -109,12 +114,12 @@ def test_an_export_goes_round(home: Path, stored: Stored, made: Made, capsys: Ca
     assert main(["results", "merge", str(out)]) == 0
     assert capsys.readouterr().out == "20261121T060000Z-ab12: 1 record came, 0 were here\n"
     assert main(["results", "show", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == [made().to_json()]
+    assert json.loads(capsys.readouterr().out) == [new_record().to_json()]
 
 
-def test_a_merge_that_could_not_take_a_line_exits_1(tmp_path: Path, made: Made, capsys: Capsys) -> None:
+def test_a_merge_that_could_not_take_a_line_exits_1(tmp_path: Path, new_record: Made, capsys: Capsys) -> None:
     file = tmp_path / "given.jsonl"
-    file.write_text(json.dumps(made().to_json()) + '\n{"form', encoding="utf-8")
+    file.write_text(json.dumps(new_record().to_json()) + '\n{"form', encoding="utf-8")
     assert main(["results", "merge", str(file)]) == 1
     assert capsys.readouterr() == (
         "20261121T060000Z-ab12: 1 record came, 0 were here\n",
@@ -122,8 +127,8 @@ def test_a_merge_that_could_not_take_a_line_exits_1(tmp_path: Path, made: Made, 
     )
 
 
-def test_verify_counts_and_exits_1_on_a_problem(stored: Stored, made: Made, capsys: Capsys) -> None:
-    folder = stored(made())
+def test_verify_counts_and_exits_1_on_a_problem(stored_run: Stored, new_record: Made, capsys: Capsys) -> None:
+    folder = stored_run(new_record())
     assert main(["results", "verify"]) == 0
     assert capsys.readouterr().out == "1 record of 1 run: 0 problems, 0 remarks\n"
     with (folder / FILE_NAME).open("ab") as file:
@@ -138,10 +143,10 @@ NAMES = ("vn1", "vn2", "cn07", "alice", "bob", "10.1.2.3", "/opt/site")
 
 
 def test_scrub_leaves_no_name_and_every_figure(
-    stored: Stored, made: Made, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+    stored_run: Stored, new_record: Made, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("USER", "bob")
-    record = made(
+    record = new_record(
         nodes=("vn1.cluster.example", "vn2"),
         verdict=VerdictRecord(
             "vn2 is slow, vn1-vn2 too, so says bob; cn07: down", 5, suspects=(Suspect("node", "slow", "cn07"),)
@@ -151,7 +156,7 @@ def test_scrub_leaves_no_name_and_every_figure(
         hardware=(NodeGroup(("vn1",), {"bios_version": "1.2.3.4"}),),
         conditions=(ConditionRecord("driver", "enic 2.1.1.47", ("paper",), {"enic 2.1.1.48": ("vn1", "vn2")}),),
     )
-    stored(record)
+    stored_run(record)
     for command in (
         ["results", "export", "--scrub"],
         ["results", "export", "--scrub", "--format", "csv"],

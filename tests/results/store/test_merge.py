@@ -17,11 +17,11 @@ Made = Callable[..., Record]
 
 
 @pytest.fixture
-def other(tmp_path_factory: pytest.TempPathFactory, made: Made) -> Path:
+def other(tmp_path_factory: pytest.TempPathFactory, new_record: Made) -> Path:
     """Another site with two runs, an output and a report beside the first."""
     site = tmp_path_factory.mktemp("other")
     for run, case in (("r1", "a"), ("r1", "b"), ("r2", "a")):
-        append_record(site / ".railyard" / "runs" / run / FILE_NAME, made(run=run, case=case))
+        append_record(site / ".railyard" / "runs" / run / FILE_NAME, new_record(run=run, case=case))
     first = site / ".railyard" / "runs" / "r1"
     (first / "outputs").mkdir()
     (first / "outputs" / "a.out").write_text("rows\n", encoding="utf-8")
@@ -54,7 +54,7 @@ def test_what_lies_beside_comes_too_but_no_stage_folder_and_no_link(home: Path, 
 
 
 def test_lines_that_are_missing_come_and_those_of_a_newer_format_byte_for_byte(
-    home: Path, other: Path, made: Made
+    home: Path, other: Path, new_record: Made
 ) -> None:
     merge(home, other)
     file = other / ".railyard" / "runs" / "r2" / FILE_NAME
@@ -74,17 +74,17 @@ def test_a_cut_line_stays_behind_and_is_named(home: Path, other: Path) -> None:
     assert read_records(home / ".railyard" / "runs" / "r2").problems == ()
 
 
-def test_an_exported_file_is_taken(home: Path, tmp_path: Path, made: Made) -> None:
+def test_an_exported_file_is_taken(home: Path, tmp_path: Path, new_record: Made) -> None:
     file = tmp_path / "given.json"
-    file.write_text(json.dumps({"format": 1, "records": [made(run="r5").to_json()]}), encoding="utf-8")
+    file.write_text(json.dumps({"format": 1, "records": [new_record(run="r5").to_json()]}), encoding="utf-8")
     assert counts(home, file) == [("r5", 1, 0, 0)]
-    assert query.load(home, "r5").records == (made(run="r5"),)
+    assert query.load(home, "r5").records == (new_record(run="r5"),)
 
 
 @pytest.mark.parametrize("run", ["../../evil", "/tmp/evil", ".hidden", "a/b", "", "a\nb", 7])
-def test_a_run_whose_name_is_a_way_out_stays_behind(home: Path, tmp_path: Path, made: Made, run: object) -> None:
+def test_a_run_whose_name_is_a_way_out_stays_behind(home: Path, tmp_path: Path, new_record: Made, run: object) -> None:
     file = tmp_path / "given.jsonl"
-    line = made().to_json()
+    line = new_record().to_json()
     line["made"]["run"] = run
     file.write_text(json.dumps(line) + "\n", encoding="utf-8")
     with pytest.raises(RailyardError) as caught:
@@ -104,20 +104,20 @@ def test_a_source_without_records_is_a_sentence(home: Path, tmp_path: Path) -> N
 
 
 def test_a_merge_that_was_stopped_leaves_no_half_run(home: Path, other: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopped(folder: Path, into: Path) -> None:
+    def stop_copy(folder: Path, into: Path) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("railyard.results.store.exchange._copy_beside", stopped)
+    monkeypatch.setattr("railyard.results.store.exchange._copy_beside", stop_copy)
     with pytest.raises(KeyboardInterrupt):
         merge(home, other)
     assert list((home / ".railyard" / "runs").iterdir()) == []
 
 
-def test_eight_merges_at_once_bring_each_line_once(home: Path, other: Path, made: Made) -> None:
+def test_eight_merges_at_once_bring_each_line_once(home: Path, other: Path, new_record: Made) -> None:
     merge(home, other / ".railyard" / "runs" / "r2")
     file = other / ".railyard" / "runs" / "r2" / FILE_NAME
     for number in range(40):
-        append_record(file, made(run="r2", case=f"new {number}"))
+        append_record(file, new_record(run="r2", case=f"new {number}"))
     assert exit_codes(home, [["results", "merge", str(other)]] * 8) == [0] * 8
     for run in ("r1", "r2"):
         theirs = read_records(other / ".railyard" / "runs" / run / FILE_NAME).records

@@ -17,11 +17,11 @@ Capsys = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
-def store(tmp_path: Path, made: Made, monkeypatch: pytest.MonkeyPatch) -> Path:
+def store(tmp_path: Path, new_record: Made, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A site with two runs; the folder of `theirs` may not be entered, which is so for root too."""
     (tmp_path / "systems").mkdir()
     for run in ("mine", "theirs"):
-        append_record(tmp_path / ".railyard" / "runs" / run / FILE_NAME, made(run=run))
+        append_record(tmp_path / ".railyard" / "runs" / run / FILE_NAME, new_record(run=run))
     monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
     is_file, real_open = Path.is_file, os.open
 

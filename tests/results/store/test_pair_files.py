@@ -26,7 +26,7 @@ ROWS = (Row(0, 1, 0, 1, 47.8, 47.7, 2.0), Row(0, 1, 2, 3, 46.0, 45.0, 2.0))
 MISSING = "expected the rows of pairs that its record names"
 
 
-def sampled(rows: tuple[Row, ...] = ROWS) -> RecordedPairs:
+def sampled_pairs(rows: tuple[Row, ...] = ROWS) -> RecordedPairs:
     """Return pairs of four nodes, the rows in a file."""
     return of_rows(NODES, rows, ("pairs",), size=4 << 20, expected=45.0)
 
@@ -35,15 +35,15 @@ def store(home: Path, made: Made, run: str = "r1", rows: tuple[Row, ...] = ROWS)
     """Store a run with such a record, and return the file of its rows."""
     folder = home / ".railyard" / "runs" / run
     folder.mkdir(parents=True, exist_ok=True)
-    pairs = sampled(rows)
+    pairs = sampled_pairs(rows)
     assert pairs.file is not None
     pair_rows.write(folder, pairs.file)
     append_record(folder / FILE_NAME, made(run=run, pairs=pairs.record))
     return folder / pairs.file.told.file
 
 
-def test_a_run_with_its_rows_is_whole(home: Path, made: Made) -> None:
-    folder = store(home, made).parent
+def test_a_run_with_its_rows_is_whole(home: Path, new_record: Made) -> None:
+    folder = store(home, new_record).parent
     read = read_records(folder)
     assert read.problems == ()
     assert verify(folder, ("virtual",), NOW).findings == ()
@@ -53,8 +53,8 @@ def test_a_run_with_its_rows_is_whole(home: Path, made: Made) -> None:
     assert read_results(folder).is_pass
 
 
-def test_a_run_without_its_rows_is_no_pass_anywhere(home: Path, made: Made) -> None:
-    file = store(home, made)
+def test_a_run_without_its_rows_is_no_pass_anywhere(home: Path, new_record: Made) -> None:
+    file = store(home, new_record)
     file.unlink()
     (said,) = read_records(file.parent).problems
     assert said.startswith(f"{file.parent / FILE_NAME}:1: {file}: found no such file, {MISSING}")
@@ -66,8 +66,8 @@ def test_a_run_without_its_rows_is_no_pass_anywhere(home: Path, made: Made) -> N
     assert query.load(home, "r1").problems == (said,)
 
 
-def test_rows_of_no_record_are_odd(home: Path, made: Made) -> None:
-    file = store(home, made)
+def test_rows_of_no_record_are_odd(home: Path, new_record: Made) -> None:
+    file = store(home, new_record)
     stray = file.with_name("pairs-0123456789abcdef.tsv.gz")
     stray.write_bytes(b"x")
     (found,) = verify(file.parent, ("virtual",), NOW).findings
@@ -77,9 +77,9 @@ def test_rows_of_no_record_are_odd(home: Path, made: Made) -> None:
     )
 
 
-def test_a_merge_brings_the_rows(home: Path, made: Made, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_merge_brings_the_rows(home: Path, new_record: Made, tmp_path_factory: pytest.TempPathFactory) -> None:
     other = tmp_path_factory.mktemp("other")
-    file = store(other, made)
+    file = store(other, new_record)
     assert [(one.came, one.problems) for one in merge(home, other)] == [(1, ())]
     here = home / ".railyard" / "runs" / "r1" / file.name
     assert here.read_bytes() == file.read_bytes()
@@ -87,11 +87,11 @@ def test_a_merge_brings_the_rows(home: Path, made: Made, tmp_path_factory: pytes
 
 
 def test_a_merge_into_a_run_that_is_here_brings_what_is_missing(
-    home: Path, made: Made, tmp_path_factory: pytest.TempPathFactory
+    home: Path, new_record: Made, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     other = tmp_path_factory.mktemp("other")
-    append_record(home / ".railyard" / "runs" / "r1" / FILE_NAME, made(run="r1", case="a"))
-    file = store(other, made)
+    append_record(home / ".railyard" / "runs" / "r1" / FILE_NAME, new_record(run="r1", case="a"))
+    file = store(other, new_record)
     merge(home, other)
     here = home / ".railyard" / "runs" / "r1" / file.name
     assert query.load(home, "r1").problems == ()
@@ -101,10 +101,10 @@ def test_a_merge_into_a_run_that_is_here_brings_what_is_missing(
 
 
 def test_rows_that_are_damaged_at_the_source_stay_behind_and_are_named(
-    home: Path, made: Made, tmp_path_factory: pytest.TempPathFactory
+    home: Path, new_record: Made, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     other = tmp_path_factory.mktemp("other")
-    file = store(other, made)
+    file = store(other, new_record)
     file.write_bytes(file.read_bytes()[:-3])
     (one,) = merge(home, other)
     (said,) = one.problems
@@ -114,9 +114,9 @@ def test_rows_that_are_damaged_at_the_source_stay_behind_and_are_named(
 
 
 def test_an_export_has_the_rows_and_is_merged_with_them(
-    home: Path, made: Made, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    home: Path, new_record: Made, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = store(home, made)
+    file = store(home, new_record)
     monkeypatch.setenv(HOME_VARIABLE, str(home))
     exported = home / "given.json"
     for words in (("--scrub",), ()):
@@ -135,8 +135,10 @@ def test_an_export_has_the_rows_and_is_merged_with_them(
     assert said.startswith(f"{exported}: records[0]: {exported}: {file.name}: found no such file, {MISSING}")
 
 
-def test_a_scrubbed_record_and_its_rows_hold_no_name(home: Path, made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = store(home, made).parent
+def test_a_scrubbed_record_and_its_rows_hold_no_name(
+    home: Path, new_record: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = store(home, new_record).parent
     monkeypatch.setenv(HOME_VARIABLE, str(home))
     ran = CliRunner().invoke(railyard_group, ["results", "show", "r1", "--json", "--scrub"])
     assert ran.exit_code == 0, ran.output
@@ -147,8 +149,8 @@ def test_a_scrubbed_record_and_its_rows_hold_no_name(home: Path, made: Made, mon
     assert values["found"]["pairs"]["rows"] == record.to_json()["found"]["pairs"]["rows"]
 
 
-def test_two_tests_of_a_run_have_a_file_each(home: Path, made: Made) -> None:
-    first = store(home, made)
-    second = store(home, lambda **words: made(**words).with_fields(case="b"), rows=ROWS[:1])
+def test_two_tests_of_a_run_have_a_file_each(home: Path, new_record: Made) -> None:
+    first = store(home, new_record)
+    second = store(home, lambda **words: new_record(**words).with_fields(case="b"), rows=ROWS[:1])
     assert first.name != second.name
     assert read_records(first.parent).problems == ()

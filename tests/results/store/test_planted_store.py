@@ -27,7 +27,7 @@ Stored = Callable[..., Path]
 NOW = datetime(2026, 11, 22, tzinfo=timezone.utc)
 
 
-def found(folder: Path) -> str:
+def findings_text(folder: Path) -> str:
     return "\n".join(each.what for each in verify(folder, ("virtual",), NOW).findings)
 
 
@@ -106,47 +106,49 @@ def of_another_format(number: int) -> Callable[[bytes], bytes]:
     ],
 )
 def test_what_is_wrong_with_a_record_is_named_and_the_others_are_kept(
-    stored: Stored, made: Made, spoil: Callable[[bytes], bytes], said: str
+    stored_run: Stored, new_record: Made, spoil: Callable[[bytes], bytes], promise: str
 ) -> None:
-    folder = stored(made(run="r1"), made(run="r1", case="b"))
-    assert found(folder) == ""
+    folder = stored_run(new_record(run="r1"), new_record(run="r1", case="b"))
+    assert findings_text(folder) == ""
     first, second = (folder / FILE_NAME).read_bytes().splitlines(keepends=True)
     assert spoil(second) != second
     (folder / FILE_NAME).write_bytes(first + spoil(second))
-    assert said in found(folder)
-    assert read_records(folder).records[0] == made(run="r1")
+    assert promise in findings_text(folder)
+    assert read_records(folder).records[0] == new_record(run="r1")
 
 
 @pytest.mark.fault("store", "a record removed after the run had ended", "so somebody removed the others")
-def test_a_run_that_ended_has_a_record_of_each_test(stored: Stored, made: Made, said: str) -> None:
-    folder = stored(made(run="r1"))
-    with hold_promise(folder, "virtual", "2026-11-21T06:00:00Z", (made().test.case, "b")):
-        stored(made(run="r1", case="b"))
+def test_a_run_that_ended_has_a_record_of_each_test(stored_run: Stored, new_record: Made, promise: str) -> None:
+    folder = stored_run(new_record(run="r1"))
+    with hold_promise(folder, "virtual", "2026-11-21T06:00:00Z", (new_record().test.case, "b")):
+        stored_run(new_record(run="r1", case="b"))
     assert read_records(folder).problems == ()
     lines = (folder / FILE_NAME).read_bytes().splitlines(keepends=True)
     (folder / FILE_NAME).write_bytes(lines[0])
     (problem,) = read_records(folder).problems
     assert "found 1 record of 2 promised tests" in problem
-    assert said in problem
+    assert promise in problem
 
 
 @pytest.mark.fault("store", "a run on a file system without locks", "or still runs (its file system has no locks")
 def test_a_run_without_locks_is_not_said_to_be_killed_for_sure(
-    stored: Stored, made: Made, monkeypatch: pytest.MonkeyPatch, said: str
+    stored_run: Stored, new_record: Made, monkeypatch: pytest.MonkeyPatch, promise: str
 ) -> None:
     def no_locks(descriptor: int, how: int) -> None:
         raise OSError(95, "Operation not supported")
 
-    folder = stored(made(run="r1"))
+    folder = stored_run(new_record(run="r1"))
     monkeypatch.setattr("fcntl.flock", no_locks)
-    with hold_promise(folder, "virtual", "2026-11-21T06:00:00Z", (made().test.case, "b")):
+    with hold_promise(folder, "virtual", "2026-11-21T06:00:00Z", (new_record().test.case, "b")):
         (problem,) = read_records(folder).problems
-        assert said in problem
+        assert promise in problem
 
 
-def test_a_whole_run_that_is_merged_was_not_killed(home: Path, stored: Stored, made: Made, tmp_path: Path) -> None:
-    folder = stored(made(run="r1"))
-    with hold_promise(folder, "virtual", "2026-11-21T06:00:00Z", (made().test.case,)):
+def test_a_whole_run_that_is_merged_was_not_killed(
+    home: Path, stored_run: Stored, new_record: Made, tmp_path: Path
+) -> None:
+    folder = stored_run(new_record(run="r1"))
+    with hold_promise(folder, "virtual", "2026-11-21T06:00:00Z", (new_record().test.case,)):
         pass
     other = tmp_path / "other"
     merge(other, folder)
@@ -155,33 +157,33 @@ def test_a_whole_run_that_is_merged_was_not_killed(home: Path, stored: Stored, m
 
 @pytest.mark.fault("store", "a record changed at the other site before it is merged again", "; it is left out")
 def test_a_changed_record_does_not_take_the_place_of_the_one_here(
-    home: Path, stored: Stored, made: Made, tmp_path: Path, said: str
+    home: Path, stored_run: Stored, new_record: Made, tmp_path: Path, promise: str
 ) -> None:
-    folder = stored(made(run="r1"))
+    folder = stored_run(new_record(run="r1"))
     source = tmp_path / "sent.jsonl"
     source.write_bytes((folder / FILE_NAME).read_bytes().replace(b"47.8", b"74.8"))
     (merged,) = merge(home, source)
     assert merged.came == 0
-    assert said in merged.problems[0]
-    assert query.records(home).records == (made(run="r1"),)
+    assert promise in merged.problems[0]
+    assert query.records(home).records == (new_record(run="r1"),)
 
 
 @pytest.mark.fault("store", "a run's folder copied, so that its repeats count twice", "also has, expected each once")
-def test_a_copied_run_is_counted_once(home: Path, stored: Stored, made: Made, said: str) -> None:
-    folder = stored(made(run="r1"), made(run="r1", case="b"))
+def test_a_copied_run_is_counted_once(home: Path, stored_run: Stored, new_record: Made, promise: str) -> None:
+    folder = stored_run(new_record(run="r1"), new_record(run="r1", case="b"))
     assert query.records(home).problems == ()
     shutil.copytree(folder, folder.with_name("r1-copy"))
     asked = query.records(home)
-    assert [record.test.case for record in asked.records] == [made().test.case, "b"]
-    assert said in asked.problems[0]
+    assert [record.test.case for record in asked.records] == [new_record().test.case, "b"]
+    assert promise in asked.problems[0]
 
 
 @pytest.mark.fault("store", "a file of records that no longer opens, among others", "its tests are missing here")
 def test_a_run_that_cannot_be_read_hides_no_other(
-    home: Path, stored: Stored, made: Made, monkeypatch: pytest.MonkeyPatch, said: str
+    home: Path, stored_run: Stored, new_record: Made, monkeypatch: pytest.MonkeyPatch, promise: str
 ) -> None:
-    stored(made(run="r1"))
-    folder = stored(made(run="r2"))
+    stored_run(new_record(run="r1"))
+    folder = stored_run(new_record(run="r2"))
     really = os.open
 
     def stale(path: Any, *how: Any) -> int:
@@ -195,7 +197,7 @@ def test_a_run_that_cannot_be_read_hides_no_other(
             asked = query.records(home)
             assert [record.made.run for record in asked.records] == ["r1"]
             expected = f"{folder / FILE_NAME}: found no readable file (Stale file handle), expected records of a run; "
-            assert asked.problems == (f"{expected}{said}",)
+            assert asked.problems == (f"{expected}{promise}",)
             assert [(one.run, one.problems) for one in query.runs(home)] == [("r1", ()), ("r2", asked.problems)]
     assert [record.made.run for record in query.records(home).records] == ["r1", "r2"]
     assert query.records(home).problems == ()
@@ -203,28 +205,28 @@ def test_a_run_that_cannot_be_read_hides_no_other(
 
 @pytest.mark.fault("store", "another user's run, which may not be read", "found a folder that you may not read")
 def test_a_folder_that_may_not_be_read_is_said(
-    home: Path, stored: Stored, made: Made, monkeypatch: pytest.MonkeyPatch, said: str
+    home: Path, stored_run: Stored, new_record: Made, monkeypatch: pytest.MonkeyPatch, promise: str
 ) -> None:
-    stored(made(run="r1"))
-    other = stored(made(run="r2")).with_name("r3")
+    stored_run(new_record(run="r1"))
+    other = stored_run(new_record(run="r2")).with_name("r3")
     other.mkdir()
     assert query.records(home).problems == ()
     monkeypatch.setattr("os.access", lambda path, how: path != other)
     (problem,) = query.records(home).problems
-    assert problem == f"{other}: {said}, expected a run; its tests are missing here"
+    assert problem == f"{other}: {promise}, expected a run; its tests are missing here"
     assert [one.run for one in query.runs(home) if one.problems] == ["r3"]
 
 
-def test_a_record_of_the_future_hides_no_later_run_from_prometheus(made: Made) -> None:
-    ahead, failed = made(run="r0", time="2062-11-21T06:00:12Z"), made(run="r1", state="fail")
+def test_a_record_of_the_future_hides_no_later_run_from_prometheus(new_record: Made) -> None:
+    ahead, failed = new_record(run="r0", time="2062-11-21T06:00:12Z"), new_record(run="r1", state="fail")
     assert exports.newest([ahead, failed], NOW) == (failed,)
 
 
 @pytest.mark.fault("store", "a disk that is full", "free some space, or choose another folder")
 def test_a_record_that_cannot_be_written_is_an_error(
-    stored: Stored, made: Made, monkeypatch: pytest.MonkeyPatch, said: str
+    stored_run: Stored, new_record: Made, monkeypatch: pytest.MonkeyPatch, promise: str
 ) -> None:
-    folder = stored(made(run="r1"))
+    folder = stored_run(new_record(run="r1"))
 
     def full(descriptor: int, line: bytes) -> int:
         raise OSError(28, "No space left on device")
@@ -232,9 +234,9 @@ def test_a_record_that_cannot_be_written_is_an_error(
     with monkeypatch.context() as patched:
         patched.setattr("os.write", full)
         with pytest.raises(SetupError) as caught:
-            append_record(folder / FILE_NAME, made(run="r1", case="b"))
-    assert said in str(caught.value)
-    assert read_records(folder).records == (made(run="r1"),)
+            append_record(folder / FILE_NAME, new_record(run="r1", case="b"))
+    assert promise in str(caught.value)
+    assert read_records(folder).records == (new_record(run="r1"),)
 
 
 @pytest.mark.parametrize(
@@ -262,15 +264,15 @@ def test_a_record_that_cannot_be_written_is_an_error(
         ),
     ],
 )
-def test_what_is_no_measurement_is_no_reference(made: Made, change: dict[str, object], said: str) -> None:
-    assert choose_records([made()], replace=False)[1] == ()
-    groups, left = choose_records([made(**change)], replace=False)
+def test_what_is_no_measurement_is_no_reference(new_record: Made, change: dict[str, object], promise: str) -> None:
+    assert choose_records([new_record()], replace=False)[1] == ()
+    groups, left = choose_records([new_record(**change)], replace=False)
     assert groups == ()
-    assert said in left[0]
+    assert promise in left[0]
 
 
 @pytest.mark.fault("store", "runs compared that went to other sizes", "message sizes differ, 2 from 64 KiB to 4 MiB")
-def test_runs_of_other_sizes_have_no_key_figure_in_common(said: str) -> None:
+def test_runs_of_other_sizes_have_no_key_figure_in_common(promise: str) -> None:
     def shorter(record: Record) -> Record:
         first = CurveRecord("bandwidth", "MB/s", (65536, 1048576), (16.9, 40.0))
         return record.with_fields(curves=(first,))
@@ -279,12 +281,12 @@ def test_runs_of_other_sizes_have_no_key_figure_in_common(said: str) -> None:
     assert compare(runs, runs).tests[0].refused == ()
     with pytest.raises(RailyardError) as caught:
         compare(runs, [shorter(one) for one in runs])
-    assert said in str(caught.value)
+    assert promise in str(caught.value)
 
 
 @pytest.mark.fault("store", "three weeks without a run", "no run from 2026-11-04 to 2026-11-25, 21 days")
-def test_a_gap_in_the_history_is_said(said: str) -> None:
+def test_a_gap_in_the_history_is_said(promise: str) -> None:
     *before, last = days(5)
     assert not any("no run" in remark for one in series_of((*before, last)) for remark in one.remarks)
     late = last.with_fields(time="2026-11-25T06:00:12Z")
-    assert any(said in remark for one in series_of((*before, late)) for remark in one.remarks)
+    assert any(promise in remark for one in series_of((*before, late)) for remark in one.remarks)

@@ -20,12 +20,14 @@ Stored = Callable[..., Path]
 
 
 @pytest.fixture
-def three(home: Path, stored: Stored, made: Made) -> Path:
+def three(home: Path, stored_run: Stored, new_record: Made) -> Path:
     """Three runs: two of one system on two days, and between them one of another system with a failure."""
-    stored(made(run="r1", time="2026-11-01T06:00:00Z"))
-    stored(made(run="r1", time="2026-11-01T06:01:00Z", case="b", rails=2, benchmark="imb/Uniband", figures=()))
-    stored(made(run="r3", time="2026-11-03T06:00:00Z"))
-    stored(made(run="r2", time="2026-11-02T06:00:00Z", system="other", state="fail"))
+    stored_run(new_record(run="r1", time="2026-11-01T06:00:00Z"))
+    stored_run(
+        new_record(run="r1", time="2026-11-01T06:01:00Z", case="b", rails=2, benchmark="imb/Uniband", figures=())
+    )
+    stored_run(new_record(run="r3", time="2026-11-03T06:00:00Z"))
+    stored_run(new_record(run="r2", time="2026-11-02T06:00:00Z", system="other", state="fail"))
     return home
 
 
@@ -39,8 +41,10 @@ def test_runs_come_with_their_times_systems_and_states(three: Path) -> None:
     assert [run.run for run in query.runs(three, newest=2)] == ["r2", "r3"]
 
 
-def test_a_number_that_a_database_does_not_hold_is_found_all_the_same(home: Path, stored: Stored, made: Made) -> None:
-    stored(made(run="r1", rails=2**63))
+def test_a_number_that_a_database_does_not_hold_is_found_all_the_same(
+    home: Path, stored_run: Stored, new_record: Made
+) -> None:
+    stored_run(new_record(run="r1", rails=2**63))
     assert [run.run for run in query.runs(home)] == ["r1"]
 
 
@@ -109,27 +113,29 @@ def test_an_index_that_is_missing_damaged_or_old_changes_nothing(three: Path) ->
 
 
 def test_a_store_that_may_only_be_read_is_read(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(self: Path, target: Path) -> Path:
+    def refuse_replace(self: Path, target: Path) -> Path:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "replace", refused)
+    monkeypatch.setattr(Path, "replace", refuse_replace)
     assert len(query.records(three).records) == 4
     assert sorted(path.name for path in (three / ".railyard").iterdir()) == ["runs"]
 
 
-def test_a_run_that_grows_and_one_that_goes_are_seen(three: Path, stored: Stored, made: Made) -> None:
+def test_a_run_that_grows_and_one_that_goes_are_seen(three: Path, stored_run: Stored, new_record: Made) -> None:
     assert len(query.runs(three)) == 3
-    stored(made(run="r3", time="2026-11-03T06:02:00Z", case="c", state="fail"))
+    stored_run(new_record(run="r3", time="2026-11-03T06:02:00Z", case="c", state="fail"))
     for path in (three / ".railyard" / "runs" / "r1").iterdir():
         path.unlink()
     assert [(run.run, run.counts) for run in query.runs(three)] == [("r2", {"fail": 1}), ("r3", {"pass": 1, "fail": 1})]
 
 
 def test_only_the_last_record_of_a_case_counts_and_a_failure_before_a_pass(
-    home: Path, stored: Stored, made: Made
+    home: Path, stored_run: Stored, new_record: Made
 ) -> None:
-    folder = stored(made(case="a", state="pass"), made(case="a", state="fail"), made(case="b", state="fail"))
-    stored(made(case="b"))
+    folder = stored_run(
+        new_record(case="a", state="pass"), new_record(case="a", state="fail"), new_record(case="b", state="fail")
+    )
+    stored_run(new_record(case="b"))
     found = query.records(home).records
     assert [(record.test.case, record.found.state) for record in found] == [("a", "fail"), ("b", "fail"), ("b", "pass")]
     assert query.load(home, str(folder)).records == found
@@ -141,9 +147,9 @@ def test_an_empty_store_has_no_runs_and_makes_no_files(home: Path) -> None:
     assert not (home / ".railyard").exists()
 
 
-def test_a_line_that_cannot_be_read_is_named_and_the_rest_comes(three: Path, made: Made) -> None:
+def test_a_line_that_cannot_be_read_is_named_and_the_rest_comes(three: Path, new_record: Made) -> None:
     path = three / ".railyard" / "runs" / "r3" / FILE_NAME
-    newer = {**made(case="n").to_json(), "format": 3}
+    newer = {**new_record(case="n").to_json(), "format": 3}
     path.write_bytes(path.read_bytes() + json.dumps(newer).encode() + b"\n" + b'{"format": 1, "ru')
     sentences = (
         f"{path}:2: format 3 is too new, this Railyard reads formats 1 to 2; read it with the Railyard that wrote it",
@@ -166,11 +172,11 @@ def test_a_run_is_loaded_by_any_of_its_names(three: Path) -> None:
         query.load(three, "r9")
 
 
-def test_an_exported_file_is_loaded_and_another_json_refused(three: Path, tmp_path: Path, made: Made) -> None:
+def test_an_exported_file_is_loaded_and_another_json_refused(three: Path, tmp_path: Path, new_record: Made) -> None:
     file = tmp_path / "out.json"
-    file.write_text(json.dumps({"format": 1, "records": [made().to_json(), {"format": 9}]}), encoding="utf-8")
+    file.write_text(json.dumps({"format": 1, "records": [new_record().to_json(), {"format": 9}]}), encoding="utf-8")
     loaded = query.load(three, str(file))
-    assert loaded.records == (made(),)
+    assert loaded.records == (new_record(),)
     assert loaded.problems == (
         f"{file}: records[1]: format 9 is too new, this Railyard reads formats 1 to 2; read it with the "
         "Railyard that wrote it",
@@ -183,7 +189,7 @@ def test_an_exported_file_is_loaded_and_another_json_refused(three: Path, tmp_pa
     )
 
 
-def test_a_clock_that_went_back_loses_nothing(home: Path, stored: Stored, made: Made) -> None:
-    stored(made(case="a", time="2026-11-21T06:10:00Z"), made(case="b", time="2026-11-21T05:10:00Z"))
+def test_a_clock_that_went_back_loses_nothing(home: Path, stored_run: Stored, new_record: Made) -> None:
+    stored_run(new_record(case="a", time="2026-11-21T06:10:00Z"), new_record(case="b", time="2026-11-21T05:10:00Z"))
     (run,) = query.runs(home)
     assert (run.began, run.ended, run.counts) == ("2026-11-21T05:10:00Z", "2026-11-21T06:10:00Z", {"pass": 2})

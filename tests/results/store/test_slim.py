@@ -15,9 +15,11 @@ MATRIX = PairsRecord(("vn1", "vn2"), 4 << 20, ((None, 47.0), (46.0, None)))
 COLUMNS = NodesAlike(("vn1", "vn2"), ("hsn0",), (True,), ((1, 2),), ((3, 4),))
 
 
-def test_slim_records_lack_pairs_and_columns_alone_and_whole_gives_them(home: Path, made: Made, stored: Stored) -> None:
-    record = made(pairs=MATRIX, path_proof=PathProofRecord("proven", "all on hsn0", 10, alike=(COLUMNS,)))
-    stored(record)
+def test_slim_records_lack_pairs_and_columns_alone_and_whole_gives_them(
+    home: Path, new_record: Made, stored_run: Stored
+) -> None:
+    record = new_record(pairs=MATRIX, path_proof=PathProofRecord("proven", "all on hsn0", 10, alike=(COLUMNS,)))
+    stored_run(record)
     (slim,) = query.records(home, slim=True).records
     assert (slim.found.pairs, slim.how.path_proof) == (None, PathProofRecord("proven", "all on hsn0", 10))
     assert slim.found.figures == record.found.figures
@@ -25,9 +27,9 @@ def test_slim_records_lack_pairs_and_columns_alone_and_whole_gives_them(home: Pa
     assert query.records(home).records == (record,)
 
 
-def test_a_record_of_format_1_is_slim_too(home: Path, made: Made, stored: Stored) -> None:
+def test_a_record_of_format_1_is_slim_too(home: Path, new_record: Made, stored_run: Stored) -> None:
     file = (
-        stored(made(pairs=MATRIX, path_proof=PathProofRecord("proven", "all on hsn0", 10, alike=(COLUMNS,))))
+        stored_run(new_record(pairs=MATRIX, path_proof=PathProofRecord("proven", "all on hsn0", 10, alike=(COLUMNS,))))
         / FILE_NAME
     )
     values = json.loads(file.read_bytes())
@@ -37,11 +39,11 @@ def test_a_record_of_format_1_is_slim_too(home: Path, made: Made, stored: Stored
     assert (slim.found.pairs, slim.how.path_proof) == (None, PathProofRecord("proven", "all on hsn0", 10))
 
 
-def test_a_record_of_few_nodes_keeps_its_path(home: Path, made: Made, stored: Stored) -> None:
-    stored(made())
+def test_a_record_of_few_nodes_keeps_its_path(home: Path, new_record: Made, stored_run: Stored) -> None:
+    stored_run(new_record())
     (slim,) = query.records(home, slim=True).records
-    assert slim == made()
+    assert slim == new_record()
 
 
-def test_a_record_that_is_gone_since_stays_slim(home: Path, made: Made) -> None:
-    assert query.whole_records(home, [made(run="r9")]) == (made(run="r9"),)
+def test_a_record_that_is_gone_since_stays_slim(home: Path, new_record: Made) -> None:
+    assert query.whole_records(home, [new_record(run="r9")]) == (new_record(run="r9"),)

@@ -8,8 +8,8 @@ from railyard.site.references.band import Bound, scalar_band
 from railyard.verdict.assess import Assessment
 
 
-def test_a_floor_that_another_size_may_hold_is_not_asserted_of_the_peak(assessed: Callable[..., Assessment]) -> None:
-    found = assessed()
+def test_a_floor_that_another_size_may_hold_is_not_asserted_of_the_peak(assess_cell: Callable[..., Assessment]) -> None:
+    found = assess_cell()
     (metric, *others) = found.inputs.metrics
     each = scalar_band("each", "class", "bandwidth", "MB/s", "recorded", Bound(9.0, None, None))
     best = replace(

@@ -35,14 +35,14 @@ def test_the_base_of_all_checks_declares_few_values() -> None:
 
 
 def test_a_value_more_in_the_base_would_be_counted() -> None:
-    class More(Plugin):  # type: ignore[misc]
+    class LargerPlugin(Plugin):  # type: ignore[misc]
         found = rfm.core.builtins.variable(int, value=0)
         group = Layout()
         typed: int
 
         def method(self) -> None: ...
 
-    assert values_of(More) == {"found", "group", "typed"}
+    assert values_of(LargerPlugin) == {"found", "group", "typed"}
 
 
 def test_a_class_gives_only_what_differs_from_its_base() -> None:
@@ -50,13 +50,13 @@ def test_a_class_gives_only_what_differs_from_its_base() -> None:
         probes = Probes(other_way_seen_by="all")
         start = Start(time_limit="app")
 
-    class Derived(Own):
+    class DerivedCheck(Own):
         start = Start(program_per_benchmark=False)
 
     assert Own.probes.ping_pong == "osu/osu_latency" and Own.probes.other_way_seen_by == "all"
     assert (Own.start.program_per_benchmark, Own.start.time_limit) == (True, "app")
-    assert (Derived.start.program_per_benchmark, Derived.start.time_limit) == (False, "app")
-    assert Derived.probes == Own.probes and OsuCheck.probes.other_way_seen_by == ""
+    assert (DerivedCheck.start.program_per_benchmark, DerivedCheck.start.time_limit) == (False, "app")
+    assert DerivedCheck.probes == Own.probes and OsuCheck.probes.other_way_seen_by == ""
 
 
 def test_groups_of_several_bases_are_put_together_in_the_order_of_python() -> None:
@@ -73,15 +73,15 @@ def test_groups_of_several_bases_are_put_together_in_the_order_of_python() -> No
 
 
 def test_a_property_may_return_a_group_and_a_class_may_replace_it() -> None:
-    class Computed(InterconnectCheck):
+    class ComputedCheck(InterconnectCheck):
         @property
         def outputs(self) -> Outputs:  # type: ignore[override]
             return Outputs(more=("late.out",))
 
-    class Fixed(Computed):
+    class FixedCheck(ComputedCheck):
         outputs = Outputs(file="out.txt")
 
-    assert isinstance(vars(Computed)["outputs"], property) and Fixed.outputs == Outputs(file="out.txt")
+    assert isinstance(vars(ComputedCheck)["outputs"], property) and FixedCheck.outputs == Outputs(file="out.txt")
 
 
 def test_many_pairs_keeps_the_other_fields_of_the_layout() -> None:

@@ -22,7 +22,7 @@ from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_suspects
 from railyard.verdict.wording import NOT_PROVEN
-from tests.made.judged import healthy_rates
+from tests.made.judged_run import healthy_rates
 
 MARK = "1a2b3c4d"
 TAG, OTHER = f"{MARK}-18a0b1c2d3e4", f"{MARK}-18a0b1c2d3e5"
@@ -50,7 +50,7 @@ class Job:
         self.calls = [*self.calls, "wait"]
 
 
-def staged(folder: Path) -> Path:
+def staged_folder(folder: Path) -> Path:
     (folder / COUNTERS).mkdir()
     for node in ("vn1", "vn2"):
         (folder / COUNTERS / f"{node}.counters").write_text(f"railyard-counters 1 {TAG}\n", encoding="ascii")
@@ -59,7 +59,7 @@ def staged(folder: Path) -> Path:
 
 
 def test_every_marked_word_is_new_and_the_same_wherever_it_was_the_same(tmp_path: Path) -> None:
-    _, tag = SecondRun(Job(), staged(tmp_path), MARK).run(TAG)
+    _, tag = SecondRun(Job(), staged_folder(tmp_path), MARK).run(TAG)
     assert re.fullmatch(rf"{MARK}-[0-9a-f]{{10,}}", tag)
     text = (tmp_path / "job.sh").read_text(encoding="utf-8")
     (other,) = {word for word in re.findall(rf"{MARK}-[0-9a-f]{{10,}}", text) if word != tag}
@@ -68,7 +68,7 @@ def test_every_marked_word_is_new_and_the_same_wherever_it_was_the_same(tmp_path
 
 
 def test_a_job_that_never_began_gets_other_memory_behind_the_schedulers_options(tmp_path: Path) -> None:
-    folder = staged(tmp_path)
+    folder = staged_folder(tmp_path)
     options = "#!/bin/bash -l\n#SBATCH --job-name=one\n\n# a remark\n"
     (folder / "job.sh").write_text(f"{options}export GLIBC_TUNABLES=glibc.malloc.check=0\nprintenv GLIBC_TUNABLES\n")
     _, tag = SecondRun(Job(), folder, MARK).run(TAG)
@@ -89,13 +89,13 @@ def test_old_counters_are_gone_before_the_job_runs(tmp_path: Path) -> None:
             assert list(Path(COUNTERS).iterdir()) == []
             super().submit()
 
-    ran, _ = SecondRun(Looks(), staged(tmp_path), MARK).run(TAG)
+    ran, _ = SecondRun(Looks(), staged_folder(tmp_path), MARK).run(TAG)
     assert ran.calls == ["submit", "wait"]
 
 
 def test_a_fresh_copy_of_the_job_runs_in_the_stage_directory_each_time(tmp_path: Path) -> None:
     job = Job()
-    again, before = SecondRun(job, staged(tmp_path), MARK), Path.cwd()
+    again, before = SecondRun(job, staged_folder(tmp_path), MARK), Path.cwd()
     job.calls = ["submit", "wait"]  # by ReFrame, after the copy was made
     first, tag = again.run(TAG)
     second, next_tag = again.run(tag)
@@ -143,8 +143,8 @@ def measure(host: Host, found: Assessment) -> tuple[Measurement, int]:
 
 
 @pytest.fixture
-def low(assessed: Callable[..., Assessment], virtual: Site) -> Assessment:
-    found = assessed(rates={size: rate / 2 for size, rate in healthy_rates("hsn", 1).items()})
+def low(assess_cell: Callable[..., Assessment], virtual: Site) -> Assessment:
+    found = assess_cell(rates={size: rate / 2 for size, rate in healthy_rates("hsn", 1).items()})
     return replace(found, printed=())  # its counters are of a shorter run
 
 
@@ -168,13 +168,15 @@ def test_none_is_made_when_its_time_is_over(low: Assessment) -> None:
     assert measure(Host(0.9, 0.9, within_s=-1), low)[1] == 0
 
 
-def test_a_measurement_that_holds_counts_however_busy_the_host_was(assessed: Callable[..., Assessment]) -> None:
-    found, made = measure(Host(0.9), assessed())
+def test_a_measurement_that_holds_counts_however_busy_the_host_was(assess_cell: Callable[..., Assessment]) -> None:
+    found, made = measure(Host(0.9), assess_cell())
     assert (made, found.explain(Nobody(), None).verdict.state) == (0, "pass")
 
 
-def test_figures_of_another_run_are_measured_again_and_then_prove_nothing(assessed: Callable[..., Assessment]) -> None:
-    healthy = assessed()
+def test_figures_of_another_run_are_measured_again_and_then_prove_nothing(
+    assess_cell: Callable[..., Assessment],
+) -> None:
+    healthy = assess_cell()
     assert healthy.path.state == "proven" and healthy.printed
     slow = tuple(replace(row, seconds=1000 * row.seconds) for row in healthy.printed)
     found, made = measure(Host(0.0, 0.0, times=1), replace(healthy, printed=slow))
@@ -193,15 +195,15 @@ PMI2 = Path(__file__).resolve().parents[2] / "recordings/failed/mpich5.0.2-pmi2-
 
 
 @pytest.fixture
-def unbegun(assessed: Callable[..., Assessment]) -> Assessment:
+def unbegun(assess_cell: Callable[..., Assessment]) -> Assessment:
     """Return the assessment of a run that never began: Slurm's pmi2 broke MPICH's start."""
-    return assessed(stack="mpich", exit_code=1, output="", stderr=PMI2.read_text(encoding="utf-8"))
+    return assess_cell(stack="mpich", exit_code=1, output="", stderr=PMI2.read_text(encoding="utf-8"))
 
 
 def test_a_start_that_the_launchers_bug_ended_is_made_again_once_whatever_the_file_allows(
-    unbegun: Assessment, assessed: Callable[..., Assessment]
+    unbegun: Assessment, assess_cell: Callable[..., Assessment]
 ) -> None:
-    answers = [unbegun, assessed()]
+    answers = [unbegun, assess_cell()]
     runner = cast(MeasuredRun, Host(0.0, 0.0, times=0))
     began: list[bool] = []
     result = measure_undisturbed(runner, Clock(runner), lambda: (answers.pop(0), Evidence("")), began.append)
@@ -226,8 +228,8 @@ def test_a_recording_is_never_started_again(unbegun: Assessment) -> None:
     assert measure(host, unbegun)[1] == 0
 
 
-def test_the_same_message_beside_a_table_is_no_start_that_failed(assessed: Callable[..., Assessment]) -> None:
-    found = assessed(stack="mpich", exit_code=1, stderr=PMI2.read_text(encoding="utf-8"))
+def test_the_same_message_beside_a_table_is_no_start_that_failed(assess_cell: Callable[..., Assessment]) -> None:
+    found = assess_cell(stack="mpich", exit_code=1, stderr=PMI2.read_text(encoding="utf-8"))
     assert not found.inputs.job.never_began
 
 

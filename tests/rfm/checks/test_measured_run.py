@@ -23,9 +23,9 @@ from railyard.rfm.job_ends import EXIT_CODE
 from railyard.site.site import Site, site_at
 from tests.conftest import ROOT
 from tests.made.check import MadeCheck
-from tests.made.judged import TAG, counters_file
-from tests.rfm.checks.test_plan import TEST, changed
-from tests.waiting import PATIENCE_S
+from tests.made.judged_run import TAG, counters_file
+from tests.patience import PATIENCE_S
+from tests.rfm.checks.test_plan import TEST, site_with
 
 FLUX = ROOT / "tests/recordings/flux"
 
@@ -103,7 +103,7 @@ LAUNCHER_OF_ANOTHER_PROCESS = """\
 NOISE = "head -c 20000 /dev/zero > own; exec yes"
 
 
-def launched(found: PlannedJob, folder: Path, most: int) -> subprocess.CompletedProcess[bytes]:
+def launch_job(found: PlannedJob, folder: Path, most: int) -> subprocess.CompletedProcess[bytes]:
     """Return how a job's script from ReFrame ends with our own launcher and a small limit."""
     (folder / "launcher").write_text(LAUNCHER_OF_ANOTHER_PROCESS, encoding="ascii")
     (folder / READER).write_text(reader_script(), encoding="utf-8")
@@ -125,10 +125,10 @@ def launched(found: PlannedJob, folder: Path, most: int) -> subprocess.Completed
     ids=["testbed", "slurm", "pbs", "lsf", "flux"],
 )
 def test_a_job_that_prints_without_end_is_ended_at_its_limit_under_every_scheduler(
-    virtual: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], said: str
+    virtual: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], promise: str
 ) -> None:
-    found = job(changed(virtual, **change))
-    launched(found, tmp_path, 8192)
+    found = job(site_with(virtual, **change))
+    launch_job(found, tmp_path, 8192)
     assert ((tmp_path / "job.out").stat().st_size, (tmp_path / "more").exists()) == (8192, False)
     # The limit does not apply to the benchmark's own files.
     assert (tmp_path / "own").stat().st_size == 20_000
@@ -136,18 +136,18 @@ def test_a_job_that_prints_without_end_is_ended_at_its_limit_under_every_schedul
     assert left.cut() is None, "8 KiB are no cut output where a job may print more"
     monkeypatch.setattr(batch, "most_bytes", lambda: 8192)
     why = plan(virtual).runner.evidence(MadeCheck(), left, plan(virtual).launch, ProcessPlacement(None)).cut
-    assert why == f"{said} 8,192 bytes: a job may print at most 1 GiB (printed-most), so it was ended"
+    assert why == f"{promise} 8,192 bytes: a job may print at most 1 GiB (printed-most), so it was ended"
 
 
 def test_a_job_of_a_testbed_bounds_each_file_of_its_processes_and_one_of_a_scheduler_none(virtual: Site) -> None:
     limits = [line for line in job(virtual).before if line.startswith("ulimit")]
     assert limits == ["ulimit -S -f 1048576 2> /dev/null || :", "ulimit -H -f 4194304 2> /dev/null || :"]  # KiB
-    other = job(changed(virtual, scheduler="slurm", launcher="srun", provider="nodes"))
+    other = job(site_with(virtual, scheduler="slurm", launcher="srun", provider="nodes"))
     assert [line for line in other.before if "ulimit" in line] == limits[:1]
 
 
 def test_srun_is_nobodys_launcher_and_is_not_asked_whose_it_is(virtual: Site) -> None:
-    slurm = changed(virtual, scheduler="slurm", launcher="srun", provider="nodes")
+    slurm = site_with(virtual, scheduler="slurm", launcher="srun", provider="nodes")
     assert LAUNCHER not in "".join(job(slurm).before)
     asked = "".join(job(slurm, MadeCheck(use_launcher="mpirun")).before)
     assert f"{{ command -v mpirun && LC_ALL=C timeout 10 mpirun --version; }} > {LAUNCHER}" in asked
@@ -159,18 +159,18 @@ def test_what_the_systems_file_says_itself_is_not_unset(virtual: Site) -> None:
 
 
 def test_a_job_of_a_scheduler_has_its_limit_there_and_runs_once(virtual: Site) -> None:
-    found = job(changed(virtual, scheduler="slurm", launcher="srun", provider="nodes"))
+    found = job(site_with(virtual, scheduler="slurm", launcher="srun", provider="nodes"))
     assert (found.limit_s, found.options, found.launcher_words) == (virtual.system.limit_s(), ("--no-requeue",), None)
 
 
 def test_a_step_of_an_allocation_is_ended_by_timeout(virtual: Site) -> None:
-    found = job(changed(virtual, launcher="srunalloc", provider="nodes"))
+    found = job(site_with(virtual, launcher="srunalloc", provider="nodes"))
     assert found.modifier == ("timeout", "-k", "5", str(virtual.system.limit_s()))
     assert found.limit_s is None
 
 
 def test_an_asked_launcher_takes_the_place_of_the_systems(virtual: Site) -> None:
-    slurm = changed(virtual, scheduler="slurm", launcher="srun", provider="nodes")
+    slurm = site_with(virtual, scheduler="slurm", launcher="srun", provider="nodes")
     assert job(slurm).launcher is None
     assert job(slurm, MadeCheck(use_launcher="mpirun")).launcher == "mpirun"
 
@@ -194,10 +194,10 @@ def test_scripts_and_input_files_lie_beside_the_job(virtual: Site) -> None:
 def test_how_long_rails_are_watched_before_a_run_lies_there_too(virtual: Site) -> None:
     fabric = virtual.system.fabrics["hsn"]
     watched = fabric.model_copy(update={"proof": fabric.proof.model_copy(update={"idle_ms": 250})})
-    there = changed(virtual, fabrics={**virtual.system.fabrics, "hsn": watched})
+    there = site_with(virtual, fabrics={**virtual.system.fabrics, "hsn": watched})
     assert plan(there).runner.files(MadeCheck(), ProcessPlacement(None))[IDLE] == "250\n"
     without = fabric.model_copy(update={"proof": fabric.proof.model_copy(update={"idle_ms": None})})
-    there = changed(virtual, fabrics={**virtual.system.fabrics, "hsn": without})
+    there = site_with(virtual, fabrics={**virtual.system.fabrics, "hsn": without})
     assert IDLE not in plan(there).runner.files(MadeCheck(), ProcessPlacement(None))
 
 
@@ -205,7 +205,7 @@ def test_an_option_is_known_by_the_programs_own_text(virtual: Site, tmp_path: Pa
     program = tmp_path / "osu_bw"
     program.write_bytes(b"\x7fELF\x00validation-warmup\x00")
     entry = virtual.system.stacks["mpich"].model_copy(update={"benchmarks": {"osu": str(program)}})
-    there = changed(virtual, stacks={**virtual.system.stacks, "mpich": entry})
+    there = site_with(virtual, stacks={**virtual.system.stacks, "mpich": entry})
     runner, check = MeasuredRun(there, TEST), MadeCheck(tool="osu", programs=("osu_bw",))
     assert runner.knows(check, "validation-warmup")
     assert not runner.knows(check, "mpi_float")
@@ -221,7 +221,7 @@ def test_its_turn_is_waited_for_before_the_cluster_is_asked_for(virtual: Site, t
 def test_a_step_of_an_allocation_asks_for_no_cluster_since_no_node_sees_the_hosts_processes(
     virtual: Site, tmp_path: Path
 ) -> None:
-    there = changed(virtual, launcher="srunalloc")
+    there = site_with(virtual, launcher="srunalloc")
     MeasuredRun(replace(there, home=tmp_path), TEST).start(lambda home: None)
 
 
@@ -230,7 +230,7 @@ def test_a_real_cluster_and_a_dry_run_take_no_turn(virtual: Site, change: dict[s
     def refuse(home: Path) -> None:
         raise AssertionError("nobody else measures there")
 
-    MeasuredRun(changed(virtual, **change), TEST, dry=not change).start(refuse)
+    MeasuredRun(site_with(virtual, **change), TEST, dry=not change).start(refuse)
 
 
 @dataclass
@@ -298,7 +298,7 @@ def script(site: Site, *lines: str) -> str:
 def test_a_scheduler_that_learns_no_exit_code_has_it_from_the_job_itself(
     virtual: Site, stage: Path, scheduler: str, line: str, code: int | None
 ) -> None:
-    site = changed(virtual, scheduler=scheduler, launcher="mpirun", provider="nodes")
+    site = site_with(virtual, scheduler=scheduler, launcher="mpirun", provider="nodes")
     (stage / EXIT_CODE).write_text("earlier-1 0\n", encoding="utf-8")
     subprocess.run(["bash", "-c", script(site, line)], cwd=stage, check=False)
     assert RunOutputs(Job(None), stage, "job.out", "job.err", TAG).exit_code == code
@@ -310,7 +310,7 @@ def test_the_schedulers_own_exit_code_counts_and_such_a_job_writes_none(virtual:
     # OpenPBS says 0 of each job that somebody sent a signal by way of it (qsig); here its program died first.
     (stage / EXIT_CODE).write_text(f"{TAG} 143\n", encoding="utf-8")
     assert RunOutputs(Job(0), stage, "job.out", "job.err", TAG).exit_code == 143
-    found = job(changed(virtual, scheduler="torque", launcher="mpirun", provider="nodes"))
+    found = job(site_with(virtual, scheduler="torque", launcher="mpirun", provider="nodes"))
     assert (found.after, [line for line in found.before if EXIT_CODE in line]) == ((), [])
 
 
@@ -326,7 +326,7 @@ def test_lines_of_fluxs_brokers_are_not_the_programs_and_its_limit_is_that_of_th
     virtual: Site, stage: Path
 ) -> None:
     """Flux said TIMEOUT, since its own brokers had not ended in time; the script had ended before, with 3."""
-    site = changed(virtual, scheduler="flux-batch", launcher="flux-run", provider="nodes")
+    site = site_with(virtual, scheduler="flux-batch", launcher="flux-run", provider="nodes")
     assert job(site).modifier == ("timeout", "-k", "5", "120")
     (stage / "job.err").write_text((FLUX / "late-brokers.err").read_text(encoding="utf-8"), encoding="utf-8")
     ended = JobEnd("time", "job f7 was killed at its time limit")
@@ -360,7 +360,7 @@ def test_lines_of_fluxs_brokers_are_not_the_programs_and_its_limit_is_that_of_th
 def test_a_job_whose_script_did_not_come_to_its_end_was_killed(
     virtual: Site, stage: Path, scheduler: str, exit_code: int, wrote: str, err: str, kind: str | None
 ) -> None:
-    found = plan(changed(virtual, scheduler=scheduler, launcher="mpirun", provider="nodes"))
+    found = plan(site_with(virtual, scheduler=scheduler, launcher="mpirun", provider="nodes"))
     if wrote:
         (stage / EXIT_CODE).write_text(f"{wrote}\n", encoding="ascii")
     if err:
@@ -373,7 +373,7 @@ def test_a_job_whose_script_did_not_come_to_its_end_was_killed(
 
 @pytest.mark.parametrize("scheduler", ["flux-batch", "pbs"])
 def test_how_a_job_ended_is_evidence_under_each_scheduler(virtual: Site, stage: Path, scheduler: str) -> None:
-    found = plan(changed(virtual, scheduler=scheduler, launcher="mpirun", provider="nodes"))
+    found = plan(site_with(virtual, scheduler=scheduler, launcher="mpirun", provider="nodes"))
     ended = JobEnd("cancelled", "job 7 was cancelled")
     left = RunOutputs(Job(0, railyard_ended=ended), stage, "job.out", "job.err", TAG)
     assert found.runner.evidence(MadeCheck(), left, found.launch, ProcessPlacement(None)).ended is ended
@@ -401,7 +401,7 @@ def test_a_run_whose_nodes_the_scheduler_chose_has_those_in_the_order_of_the_ran
 ) -> None:
     (tmp_path / HOSTS).write_text(hosts, encoding="utf-8")
     left = RunOutputs(Job(nodelist=nodelist), tmp_path, "job.out", "job.err", TAG)
-    found = plan(changed(virtual, scheduler=scheduler, launcher="mpirun", provider="nodes"))
+    found = plan(site_with(virtual, scheduler=scheduler, launcher="mpirun", provider="nodes"))
     assert found.launch.nodes == (), "the file has names, and the scheduler gives whichever are free"
     assert found.runner.fill_nodes(found.launch, left).nodes == nodes
 
@@ -423,11 +423,11 @@ def test_without_a_scheduler_a_run_has_the_nodes_of_the_file(virtual: Site, tmp_
     ],
 )
 def test_a_job_keeps_the_hosts_that_its_scheduler_lists_in_a_file(virtual: Site, scheduler: str, line: str) -> None:
-    before = job(changed(virtual, scheduler=scheduler, launcher="mpirun", provider="nodes")).before
+    before = job(site_with(virtual, scheduler=scheduler, launcher="mpirun", provider="nodes")).before
     assert f"{line} > {HOSTS} || :" in before
     # Of others ReFrame learns the nodes, in their order.
     for other in ("slurm-nodb", "flux-batch"):
-        site = changed(virtual, scheduler=other, launcher="srun", provider="nodes")
+        site = site_with(virtual, scheduler=other, launcher="srun", provider="nodes")
         assert not any(HOSTS in each for each in job(site).before)
     assert not any(HOSTS in each for each in job(virtual).before)
 
@@ -439,7 +439,7 @@ def test_perftest_and_mpi_are_told_the_class_of_their_fabric(tmp_path: Path) -> 
     guests = site_at(ROOT, "virtual-verbs")
     roce = guests.system.fabrics["roce"].model_copy(update={"gid_index": 3, "traffic_class": 104, "service_level": 5})
     verbs = guests.system.stacks["verbs"].model_copy(update={"prefix": str(tmp_path)})
-    site = changed(guests, fabrics={"roce": roce}, stacks={**guests.system.stacks, "verbs": verbs}, disabled=())
+    site = site_with(guests, fabrics={"roce": roce}, stacks={**guests.system.stacks, "verbs": verbs}, disabled=())
     check = MadeCheck(
         tool="perftest",
         benchmark="ib_write_bw",

@@ -16,23 +16,23 @@ from tests.conftest import ROOT
 from tests.made.nccl import gpu_site
 
 
-def made(benchmark: str = "all_reduce_perf", **changes: Any) -> Any:
+def nccl_check(benchmark: str = "all_reduce_perf", **changes: Any) -> Any:
     told: dict[str, Any] = {"smallest": 1 << 20, "largest": 1 << 22, "num_nodes": 4, "ranks_per_node": 8}
     told |= {"repetitions": 20, "warm_up": 5, "check_data": True, "benchmark": benchmark, "key": f"nccl/{benchmark}"}
     return SimpleNamespace(**told | {"program": benchmark.partition("/")[0], **changes})
 
 
-def asked(check: Any, name: str) -> Any:
+def property_of(check: Any, name: str) -> Any:
     return vars(NcclCheck)[name].fget(check)
 
 
 def test_it_is_told_every_power_of_two_one_gpu_a_process_and_how_often() -> None:
-    words = " ".join(NcclCheck.arguments(made(), asked(made(), "message_sizes")))
+    words = " ".join(NcclCheck.arguments(nccl_check(), property_of(nccl_check(), "message_sizes")))
     assert words == "-b 1048576 -e 4194304 -f 2 -t 1 -g 1 -n 20 -w 5 -c 1"
-    of_rails = NcclCheck.arguments(made("all_reduce_perf/rails"), asked(made(), "message_sizes"))
+    of_rails = NcclCheck.arguments(nccl_check("all_reduce_perf/rails"), property_of(nccl_check(), "message_sizes"))
     assert " ".join(of_rails) == f"{words} -a 3", "a mean over eight groups hides a slow one"
-    assert asked(made(), "message_sizes") == (1 << 20, 1 << 21, 1 << 22)
-    assert asked(made(), "programs") == ("all_reduce_perf", "all_reduce_perf_mpi")
+    assert property_of(nccl_check(), "message_sizes") == (1 << 20, 1 << 21, 1 << 22)
+    assert property_of(nccl_check(), "programs") == ("all_reduce_perf", "all_reduce_perf_mpi")
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_it_is_told_every_power_of_two_one_gpu_a_process_and_how_often() -> None
     ],
 )
 def test_each_part_is_told_by_variables(benchmark: str, ranks: int, variables: dict[str, str]) -> None:
-    assert asked(made(benchmark, ranks_per_node=ranks), "told_ranks") == variables
+    assert property_of(nccl_check(benchmark, ranks_per_node=ranks), "told_ranks") == variables
 
 
 @pytest.mark.parametrize(
@@ -60,14 +60,14 @@ def test_each_part_is_told_by_variables(benchmark: str, ranks: int, variables: d
     ],
 )
 def test_sizes_that_ranks_cannot_share_are_the_parsers_to_compare(benchmark: str, nodes: int, is_asked: bool) -> None:
-    check = made(benchmark, num_nodes=nodes)
-    check.message_sizes = asked(check, "message_sizes")
-    assert asked(check, "asked_sizes") == (check.message_sizes if is_asked else ())
+    check = nccl_check(benchmark, num_nodes=nodes)
+    check.message_sizes = property_of(check, "message_sizes")
+    assert property_of(check, "asked_sizes") == (check.message_sizes if is_asked else ())
 
 
 @pytest.mark.parametrize(("benchmark", "gpus", "ranks"), [("all_reduce_perf", 4, 4), ("all_reduce_perf/one-gpu", 4, 1)])
 def test_a_node_has_a_process_for_each_gpu_that_takes_part(benchmark: str, gpus: int, ranks: int) -> None:
-    check = made(benchmark, site=SimpleNamespace(system=SimpleNamespace(gpus=SimpleNamespace(per_node=gpus))))
+    check = nccl_check(benchmark, site=SimpleNamespace(system=SimpleNamespace(gpus=SimpleNamespace(per_node=gpus))))
     NcclCheck.shape(check)
     assert check.ranks_per_node == ranks
 

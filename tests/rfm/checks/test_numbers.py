@@ -11,26 +11,26 @@ from tests.made.check import MadeCheck
 COLLECTIVE = Takes(nodes=4, fewest=2, ranks=True)
 
 
-class Told(MadeCheck):
+class NumbersCheck(MadeCheck):
     """A check whose class has the values of -S."""
 
     num_nodes = 16
     ranks_per_node = 28
 
 
-def told(**of: Any) -> Told:
-    return Told(num_nodes=16, **of)
+def numbers_check(**of: Any) -> NumbersCheck:
+    return NumbersCheck(num_nodes=16, **of)
 
 
 def test_an_application_has_the_nodes_that_it_is_told_and_a_key_that_says_them() -> None:
-    check = told(tool="hpl", benchmark="hpl", all_nodes=True)
+    check = numbers_check(tool="hpl", benchmark="hpl", all_nodes=True)
     take_numbers(check, Takes(fewest=2), ("num_nodes",), None)
     assert (check.num_nodes, check.all_nodes, check.benchmark, check.request.refused) == (16, False, "hpl/16-nodes", "")
     assert (check.request.nodes, check.request.ranks, check.remarks) == (16, 0, ())
 
 
 def test_any_other_benchmark_says_on_how_many_nodes_it_was() -> None:
-    check = told(tool="osu", benchmark="osu_allreduce")
+    check = numbers_check(tool="osu", benchmark="osu_allreduce")
     take_numbers(check, COLLECTIVE, ("num_nodes",), None)
     assert (check.num_nodes, check.benchmark) == (16, "osu_allreduce")
     assert check.remarks == ("16 nodes (-S num_nodes), compared with the same references",)
@@ -38,7 +38,7 @@ def test_any_other_benchmark_says_on_how_many_nodes_it_was() -> None:
 
 def test_what_is_told_wins_over_the_systems_file() -> None:
     stated = StatedAmounts.model_validate({"nodes": 8, "ranks_per_node": 2})
-    check = told(tool="osu", benchmark="osu_allreduce")
+    check = numbers_check(tool="osu", benchmark="osu_allreduce")
     take_numbers(check, COLLECTIVE, ("num_nodes",), stated)
     assert (check.num_nodes, check.ranks_per_node) == (16, 2)
     other = MadeCheck(tool="osu", benchmark="osu_allreduce", num_nodes=4)
@@ -78,13 +78,13 @@ def test_a_check_that_is_told_nothing_keeps_its_own() -> None:
     ],
 )
 def test_what_a_check_cannot_be_told_is_a_sentence(takes: Takes, names: tuple[str, ...], sentence: str) -> None:
-    check = told()
+    check = numbers_check()
     take_numbers(check, takes, names, None)
     assert check.request.refused == sentence
 
 
 def test_a_recording_has_the_nodes_that_it_was_made_with() -> None:
-    check = told(request=Request(variables={"num_nodes": 2}))
+    check = numbers_check(request=Request(variables={"num_nodes": 2}))
     assert why_refused(check, replayed=False) is None
     assert why_refused(check, replayed=True) == (
         "-S num_nodes: a recording is played, expected the nodes and ranks that it was made with"

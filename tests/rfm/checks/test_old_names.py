@@ -64,10 +64,10 @@ def test_a_property_by_an_old_name_is_an_error_with_the_new_one() -> None:
         def more_outputs(self) -> tuple[str, ...]:
             return ()
 
-    class Derived(Own):
+    class DerivedCheck(Own):
         pass
 
-    assert groups.find_override(Derived) == (
+    assert groups.find_override(DerivedCheck) == (
         "Own: found more_outputs, expected a property outputs that returns Outputs(more=…)"
     )
     assert groups.find_override(OsuCheck) is None

@@ -30,12 +30,12 @@ class LastWord(PingPong):
         return float(words[-1]) if words and words[-1].replace(".", "").isdigit() else None
 
 
-def nothing(text: str) -> ParsedOutput:
+def refuse_parse(text: str) -> ParsedOutput:
     raise AssertionError("nothing is parsed here")
 
 
 @pytest.fixture
-def asked(tmp_path: Path, virtual: Site) -> Asked:
+def stream_prober(tmp_path: Path, virtual: Site) -> Asked:
     """Return a maker of the streams after a run: each stream is this shell script, with NODES and RAIL."""
 
     def make(script: str) -> OtherWayProber:
@@ -43,7 +43,7 @@ def asked(tmp_path: Path, virtual: Site) -> Asked:
             told = {"NODES": "-".join(nodes), "RAIL": rail}
             return Launch("sh", told, (), ask.settings("mpich", "tcp", (rail,), 1, None), (rail,), (), nodes)
 
-        stream = LastWord("imb/Uniband", nothing, launch, lambda launch, size: [])
+        stream = LastWord("imb/Uniband", refuse_parse, launch, lambda launch, size: [])
         place = LocalPlace(tmp_path, lambda launch, limit_s: ["sh", "-c", script, "stream"])
         return OtherWayProber(
             RailProber(virtual, "hsn", tmp_path, stream, lambda: None, place, one_way=stream), "AllPairs"
@@ -64,8 +64,10 @@ def test_of_a_stack_one_tool_measures_the_other_way(
     assert vars(Declaration)["measures_other_way"].fget(check) is measures
 
 
-def test_healthy_rails_are_said_and_pass(asked: Asked, assessed: Callable[..., Assessment], tmp_path: Path) -> None:
-    verdict = asked("echo 47.8").explain(assessed(rails=2)).verdict
+def test_healthy_rails_are_said_and_pass(
+    stream_prober: Asked, assess_cell: Callable[..., Assessment], tmp_path: Path
+) -> None:
+    verdict = stream_prober("echo 47.8").explain(assess_cell(rails=2)).verdict
     assert (verdict.state, verdict.remarks[-1]) == (
         "pass",
         "from vn2 to vn1, each rail alone: hsn0 47.80 MB/s and hsn1 47.80 MB/s",
@@ -98,74 +100,80 @@ def test_healthy_rails_are_said_and_pass(asked: Asked, assessed: Callable[..., A
     ],
 )
 def test_a_rail_that_is_slow_one_way_is_named_with_the_way(
-    asked: Asked, assessed: Callable[..., Assessment], slow: str, node: str, said: str
+    stream_prober: Asked, assess_cell: Callable[..., Assessment], slow: str, node: str, promise: str
 ) -> None:
-    verdict = asked(f"case $RAIL$NODES in {slow}) echo 38.2;; *) echo 47.8;; esac").explain(assessed(rails=2)).verdict
+    verdict = (
+        stream_prober(f"case $RAIL$NODES in {slow}) echo 38.2;; *) echo 47.8;; esac")
+        .explain(assess_cell(rails=2))
+        .verdict
+    )
     assert (verdict.state, verdict.rule, verdict.fault) == ("fail", 4, "fabric")
-    assert said in verdict.sentence
+    assert promise in verdict.sentence
     assert [(one.kind, one.node, one.rail) for one in verdict.suspects] == [("rail", node, "hsn1")]
 
 
 @pytest.mark.fault("path", "one way between two nodes slow, each good with others", "no node by itself")
 def test_a_slow_way_between_two_nodes_alone_blames_neither(
-    asked: Asked, assessed: Callable[..., Assessment], said: str
+    stream_prober: Asked, assess_cell: Callable[..., Assessment], promise: str
 ) -> None:
-    verdict = asked("case $NODES in vn2-vn1) echo 20;; *) echo 47.8;; esac").explain(assessed()).verdict
+    verdict = stream_prober("case $NODES in vn2-vn1) echo 20;; *) echo 47.8;; esac").explain(assess_cell()).verdict
     assert (verdict.state, [one.kind for one in verdict.suspects]) == ("fail", ["pair"])
-    assert said in verdict.sentence
+    assert promise in verdict.sentence
 
 
-def test_a_disturbance_that_hits_both_ways_blames_nobody(asked: Asked, assessed: Callable[..., Assessment]) -> None:
-    verdict = asked("echo 20").explain(assessed()).verdict
+def test_a_disturbance_that_hits_both_ways_blames_nobody(
+    stream_prober: Asked, assess_cell: Callable[..., Assessment]
+) -> None:
+    verdict = stream_prober("echo 20").explain(assess_cell()).verdict
     assert (verdict.state, verdict.suspects) == ("pass", ())
     assert verdict.remarks[-1].startswith("disturbed: hsn0 carries 20.00 MB/s from vn2 to vn1, and back 20.00 MB/s")
 
 
 def test_a_stream_that_lies_near_the_bound_both_ways_is_no_slow_way(
-    asked: Asked, assessed: Callable[..., Assessment]
+    stream_prober: Asked, assess_cell: Callable[..., Assessment]
 ) -> None:
     """A short stream of a fast card gives 85 % of the link: 84.4 % in one direction and 86.0 % back are alike."""
-    verdict = asked("case $NODES in vn2-*) echo 40.3;; *) echo 41.1;; esac").explain(assessed()).verdict
+    verdict = stream_prober("case $NODES in vn2-*) echo 40.3;; *) echo 41.1;; esac").explain(assess_cell()).verdict
     assert (verdict.state, verdict.suspects) == ("pass", ())
     assert verdict.remarks[-1] == "from vn2 to vn1, each rail alone: hsn0 40.30 MB/s"
 
 
 def test_one_slow_stream_of_three_is_no_slow_rail(
-    asked: Asked, assessed: Callable[..., Assessment], tmp_path: Path
+    stream_prober: Asked, assess_cell: Callable[..., Assessment], tmp_path: Path
 ) -> None:
     once = f"if mkdir {tmp_path}/once 2>/dev/null; then echo 20; else echo 47.8; fi"
-    assert asked(once).explain(assessed()).verdict.state == "pass"
+    assert stream_prober(once).explain(assess_cell()).verdict.state == "pass"
 
 
 def test_without_a_place_to_start_one_it_is_said_that_one_direction_was_measured(
-    asked: Asked, assessed: Callable[..., Assessment]
+    stream_prober: Asked, assess_cell: Callable[..., Assessment]
 ) -> None:
-    rails = replace(asked("exit 1").rails, place=None)
+    rails = replace(stream_prober("exit 1").rails, place=None)
     only = "only the direction from vn1 to vn2 was measured: AllPairs see the other"
     for prober in (OtherWayProber(rails, "AllPairs"), OneWayProber(rails, "AllPairs")):
-        verdict = prober.explain(assessed()).verdict
+        verdict = prober.explain(assess_cell()).verdict
         assert (verdict.state, verdict.remarks[-1]) == ("pass", only)
-    failed = assessed(output="")
+    failed = assess_cell(output="")
     assert OneWayProber(rails, "AllPairs").explain(failed) == rails.explain(failed)
-    unseen = replace(assessed(), path=replace(assessed().path, state="not-judged"))
+    unseen = replace(assess_cell(), path=replace(assess_cell().path, state="not-judged"))
     assert OneWayProber(rails, "AllPairs").explain(unseen) is unseen
 
 
 @pytest.mark.fault("rail", "the probe of the other direction is broken", "from vn2 to vn1, each rail alone: hsn0 not")
 def test_a_broken_probe_is_no_slow_rail_and_its_first_line_is_said(
-    asked: Asked, assessed: Callable[..., Assessment], said: str
+    stream_prober: Asked, assess_cell: Callable[..., Assessment], promise: str
 ) -> None:
-    verdict = asked("echo; echo no such program: imb; exit 127").explain(assessed()).verdict
+    verdict = stream_prober("echo; echo no such program: imb; exit 127").explain(assess_cell()).verdict
     assert (verdict.state, verdict.suspects) == ("pass", ())
-    assert verdict.remarks[-1] == f'{said} measured ("no such program: imb")'
-    silent = asked("exit 1").explain(assessed()).verdict
-    assert silent.remarks[-1] == f"{said} measured (it printed nothing)"
+    assert verdict.remarks[-1] == f'{promise} measured ("no such program: imb")'
+    silent = stream_prober("exit 1").explain(assess_cell()).verdict
+    assert silent.remarks[-1] == f"{promise} measured (it printed nothing)"
 
 
 def test_of_a_slow_way_whose_return_is_not_measured_nobody_is_blamed(
-    asked: Asked, assessed: Callable[..., Assessment]
+    stream_prober: Asked, assess_cell: Callable[..., Assessment]
 ) -> None:
-    verdict = asked("case $NODES in vn2-vn1) echo 20;; *) echo broken;; esac").explain(assessed()).verdict
+    verdict = stream_prober("case $NODES in vn2-vn1) echo 20;; *) echo broken;; esac").explain(assess_cell()).verdict
     assert (verdict.state, verdict.suspects) == ("pass", ())
     assert verdict.remarks[-1].startswith(
         'hsn0 carries 20.00 MB/s from vn2 to vn1, and back not measured ("broken"), each alone'
@@ -173,9 +181,9 @@ def test_of_a_slow_way_whose_return_is_not_measured_nobody_is_blamed(
 
 
 def test_where_streams_with_others_give_nothing_neither_node_is_named(
-    asked: Asked, assessed: Callable[..., Assessment]
+    stream_prober: Asked, assess_cell: Callable[..., Assessment]
 ) -> None:
     script = "case $NODES in vn2-vn1) echo 20;; vn1-vn2) echo 47.8;; *) echo broken;; esac"
-    verdict = asked(script).explain(assessed()).verdict
+    verdict = stream_prober(script).explain(assess_cell()).verdict
     assert (verdict.state, [one.kind for one in verdict.suspects]) == ("fail", ["pair"])
     assert 'it is unknown which of the two is slow: vn2 to others not measured ("broken") (vn3)' in verdict.sentence

@@ -21,7 +21,7 @@ from tests.made.check import MadeCheck
 TEST = TestId("hsn", "mpich", 1, "imb/Uniband", "ImbUniband", "single", "virtual", "ImbUniband %rails=1", "1a2b3c4d")
 
 
-def changed(site: Site, **changes: Any) -> Site:
+def site_with(site: Site, **changes: Any) -> Site:
     return replace(site, system=site.system.model_copy(update=changes))
 
 
@@ -69,14 +69,14 @@ def test_nodes_that_can_run_no_job_are_left_out_and_said(virtual: Site, monkeypa
 def test_what_the_site_switched_off_is_not_run_with_the_sites_own_reason(virtual: Site) -> None:
     off = DisabledCombination.model_validate({"fabric": "hsn", "stack": "mpich", "reason": "being mended"})
     with pytest.raises(UntestedCase) as error:
-        plan(changed(virtual, disabled=(off,)), MadeCheck())
+        plan(site_with(virtual, disabled=(off,)), MadeCheck())
     assert (error.value.reason, str(error.value)) == ("being mended", "disabled by the site: being mended")
 
 
 def test_the_system_bounds_messages_and_passes(virtual: Site) -> None:
     measure = Measure.model_validate({"largest": 65536, "passes": 1})
     check = MadeCheck()
-    plan(changed(virtual, measure=measure), check)
+    plan(site_with(virtual, measure=measure), check)
     assert (check.largest, check.passes) == (65536, 1)
     plan(virtual, check := MadeCheck())
     assert (check.largest, check.passes) == (4 << 20, 3)
@@ -89,7 +89,7 @@ def test_the_pace_of_a_link_and_what_the_file_states_reach_the_check(virtual: Si
     # 400 Mbit/s of frames of 1514 B with 1460 B of payload; over such a slow rail there is no time for more.
     assert (round(pace.rate_mb_s, 2), pace.start_us, pace.seconds) == (48.22, 20.0, 0.0)
     said = Measure.model_validate({"duration": "2m", "benchmarks": {"imb/Uniband": {"window": 32}}})
-    plan(changed(virtual, measure=said), check := MadeCheck(rails=2))
+    plan(site_with(virtual, measure=said), check := MadeCheck(rails=2))
     ((pace, stated),) = check.paces
     assert pace is not None and stated is not None
     assert (round(pace.rate_mb_s, 2), pace.seconds, stated.given_amounts) == (96.43, 120.0, {"window": 32})
@@ -101,7 +101,7 @@ def test_a_recording_and_a_link_without_a_rate_have_no_pace(virtual: Site) -> No
     hsn = virtual.system.fabrics["hsn"]
     link = DeclaredLink.model_validate({"name": "any", "data_rate_gbit_s": None, "source": "nobody knows"})
     fabrics = {"hsn": hsn.model_copy(update={"declared_link": link})}
-    plan(changed(virtual, fabrics=fabrics), check := MadeCheck())
+    plan(site_with(virtual, fabrics=fabrics), check := MadeCheck())
     assert check.paces == [(None, None)]
 
 
@@ -124,14 +124,14 @@ def test_a_nic_per_rank_has_a_rank_a_rail(virtual: Site) -> None:
 def test_each_rank_of_a_benchmark_runs_beside_a_nic_of_its_own(
     virtual: Site, changes: dict[str, Any], nic_ranks: int, side: str | None
 ) -> None:
-    nodes = changed(virtual, provider="nodes")
+    nodes = site_with(virtual, provider="nodes")
     check = MadeCheck(**{"rails": 2, "layout": Layout(pair_per_rail=True), **changes})
     placing = plan(nodes, check, policy=NIC_PER_RANK, stack="intelmpi").placing
     assert (placing.nic_ranks, placing.side) == (nic_ranks, side)
 
 
 def test_an_applications_ranks_are_dealt_the_rails_unless_they_are_put_elsewhere(virtual: Site) -> None:
-    nodes, of = changed(virtual, provider="nodes"), {"policy": NIC_PER_RANK, "stack": "intelmpi"}
+    nodes, of = site_with(virtual, provider="nodes"), {"policy": NIC_PER_RANK, "stack": "intelmpi"}
     assert plan(nodes, MadeCheck(rails=2, start=Start(time_limit="app")), **of).placing.dealt
     assert not plan(nodes, MadeCheck(rails=2, start=Start(time_limit="app"), placement="far"), **of).placing.dealt
     assert not plan(nodes, MadeCheck(rails=2, layout=Layout(pair_per_rail=True)), **of).placing.dealt
@@ -141,7 +141,7 @@ def test_an_applications_ranks_are_dealt_the_rails_unless_they_are_put_elsewhere
 
 
 def test_only_ranks_of_nodes_with_processors_of_their_own_have_nics_of_their_own(virtual: Site) -> None:
-    nodes, of = changed(virtual, provider="nodes"), {"policy": NIC_PER_RANK, "stack": "intelmpi"}
+    nodes, of = site_with(virtual, provider="nodes"), {"policy": NIC_PER_RANK, "stack": "intelmpi"}
     assert plan(virtual, MadeCheck(rails=2, layout=Layout(pair_per_rail=True)), **of).placing.nic_ranks == 0
     assert plan(nodes, MadeCheck(rails=2), policy="striping", stack="mpich").placing.nic_ranks == 0
     pair = MadeCheck(tool="iperf3", benchmark="throughput", rails=2)
@@ -182,7 +182,7 @@ def test_an_application_is_near_a_rail_only_where_that_is_asked_for(
     """Near one rail it would have only the cores of one socket."""
     fabrics = {"hsn": virtual.system.fabrics["hsn"].model_copy(update={"placement": "near"})}
     check = MadeCheck(start=Start(time_limit=check_class), placement=asked)
-    assert plan(changed(virtual, fabrics=fabrics), check).placing.side == side
+    assert plan(site_with(virtual, fabrics=fabrics), check).placing.side == side
 
 
 def test_a_rank_is_told_its_variables(virtual: Site) -> None:

@@ -30,7 +30,7 @@ from railyard.verdict.rule_model import Job
 from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY
 from railyard.verdict.wording import blame as blame_words
 from railyard.verdict.wording import path as path_words
-from tests.made.judged import counters_file, imb_output
+from tests.made.judged_run import counters_file, imb_output
 
 PAIR, OTHERS = ("vn1", "vn2"), ("vn3", "vn4")
 #: MB/s of a rail of the virtual cluster, whose link has 0.4 Gbit/s or more.
@@ -46,7 +46,7 @@ class LastWord(PingPong):
         return float(words[-1]) if words and words[-1].replace(".", "").isdigit() else None
 
 
-def nothing(text: str) -> ParsedOutput:
+def refuse_parse(text: str) -> ParsedOutput:
     raise AssertionError("nothing is parsed here")
 
 
@@ -75,7 +75,7 @@ def prober(tmp_path: Path, virtual: Site, monkeypatch: pytest.MonkeyPatch) -> Pr
 
         stage = tmp_path / "stage"
         stage.mkdir(exist_ok=True)
-        ping_pong = LastWord("imb/PingPong", nothing, launch, lambda launch, size: [])
+        ping_pong = LastWord("imb/PingPong", refuse_parse, launch, lambda launch, size: [])
 
         def in_bed(launch: Launch, limit_s: int) -> list[str]:
             return [*namespace_words(home, launch.nodes[0], limit_s, launch.program, longest_s=120), *launch.options]
@@ -87,14 +87,14 @@ def prober(tmp_path: Path, virtual: Site, monkeypatch: pytest.MonkeyPatch) -> Pr
     return make
 
 
-def probed(made: tuple[RailProber, Launch]) -> Findings:
+def probe_rails(made: tuple[RailProber, Launch]) -> Findings:
     one, launch = made
     return one.slow_rails_of(PAIR, OTHERS, launch)
 
 
 def test_a_slow_rail_of_one_node_is_blamed_from_what_its_probes_print(prober: Probers) -> None:
     slow = "case $RAIL$NODES in hsn1*vn2*) echo 43.1;; *) echo 47.8;; esac"
-    found = probed(prober(slow, rails=("hsn0", "hsn1")))
+    found = probe_rails(prober(slow, rails=("hsn0", "hsn1")))
     assert [(one.kind, one.node, one.rail) for one in found.suspects] == [("rail", "vn2", "hsn1")]
 
 
@@ -102,13 +102,13 @@ def test_the_other_nodes_are_those_of_the_file_whatever_domain_the_scheduler_giv
     made, launch = prober("echo 47.8")
     asked: list[tuple[tuple[str, str], tuple[str, ...]]] = []
 
-    class Asked(Exception):
+    class AskedError(Exception):
         pass
 
-    class Asking(RailProber):
+    class RecordingProber(RailProber):
         def slow_rails_of(self, pair: tuple[str, str], others: Sequence[str], launch: Launch) -> Findings:
             asked.append((pair, tuple(others)))
-            raise Asked
+            raise AskedError
 
     job = Job(0, launch.nodes, launch.nodes, tables=1)
     there = replace(launch, nodes=("vn1.cluster", "VN2.cluster"))
@@ -117,8 +117,8 @@ def test_the_other_nodes_are_those_of_the_file_whatever_domain_the_scheduler_giv
         inputs=SimpleNamespace(job=job, metrics=()), case=SimpleNamespace(launch=there),
         path=SimpleNamespace(conflicts=(), crossed=None, uneven=False, lost=None, resends=()),
     )  # fmt: skip
-    with pytest.raises(Asked):
-        Asking(*(getattr(made, each.name) for each in fields(made))).explain(found)
+    with pytest.raises(AskedError):
+        RecordingProber(*(getattr(made, each.name) for each in fields(made))).explain(found)
     assert asked == [(there.nodes, ("vn3", "vn4"))]
 
 
@@ -129,7 +129,7 @@ def test_a_probe_notes_its_rail_and_nodes_and_its_time_limit(
     run = tmp_path / "run"
     run.mkdir()
     monkeypatch.setenv(RUN_FOLDER_VARIABLE, str(run))
-    probed(made)
+    probe_rails(made)
     wait = noted_wait(run)
     assert wait is not None and wait.until_s is not None
     assert wait.what.startswith("a probe of rail hsn1 between vn") and wait.what.endswith(", round 2")
@@ -142,7 +142,7 @@ PLANNED = ("vn1-vn2", "vn1-vn3", "vn1-vn4", "vn2-vn3", "vn2-vn4", "vn3-vn4")
 def test_every_probe_leaves_its_script_and_output(prober: Probers) -> None:
     made = prober("echo $NODES 47.8")
     stage, home = made[0].stage, made[0].site.home
-    probed(made)
+    probe_rails(made)
     names = [f"probe-{turn}-hsn1-{nodes}" for turn in (1, 2) for nodes in PLANNED]
     left = sorted(path.name for path in stage.iterdir())
     assert left == sorted(["probes.json", *(f"{name}.{kind}" for name in names for kind in ("sh", "out"))])
@@ -166,23 +166,23 @@ def test_a_probe_may_take_four_times_as_long_as_one_with_a_result(longest_s: flo
     assert limit_after(longest_s) == limit_s
 
 
-class Waited:
+class QuarterWatcher:
     """A watcher whose probe waited for a quarter of its time."""
 
     started = 0
 
     def __init__(self) -> None:
-        Waited.started += 1
+        QuarterWatcher.started += 1
 
     def stop(self) -> float | None:
         return 0.25
 
 
 def test_what_every_probe_gave_is_kept_with_how_long_it_waited(prober: Probers) -> None:
-    made = prober("echo 47.8", watch=Waited)
-    first = probed(made)
-    assert Waited.started == len(first.probes) == 12
-    then = probed(prober("/no/such/program"))
+    made = prober("echo 47.8", watch=QuarterWatcher)
+    first = probe_rails(made)
+    assert QuarterWatcher.started == len(first.probes) == 12
+    then = probe_rails(prober("/no/such/program"))
     kept = json.loads((made[0].stage / "probes.json").read_text(encoding="utf-8"))
     assert kept["format"] == 1
     assert [(row["round"], row["value_mb_s"], row["starved"]) for row in kept["probes"]] == [
@@ -197,7 +197,7 @@ def test_what_every_probe_gave_is_kept_with_how_long_it_waited(prober: Probers) 
 
 def test_a_probe_that_fails_gives_no_result_and_its_error_output_is_kept(prober: Probers) -> None:
     made = prober("/no/such/program")
-    found = probed(made)
+    found = probe_rails(made)
     assert found.suspects == ()
     assert re.fullmatch(
         blame_words.no_result_at_all(6, ".*/no/such/program.*"),
@@ -208,7 +208,7 @@ def test_a_probe_that_fails_gives_no_result_and_its_error_output_is_kept(prober:
 
 def test_a_probe_reads_nothing_and_runs_in_the_tests_folder(prober: Probers) -> None:
     made = prober("cat; pwd; echo 47.8")
-    probed(made)
+    probe_rails(made)
     stage = made[0].stage
     assert (stage / "probe-1-hsn1-vn1-vn2.out").read_text(encoding="utf-8") == f"{stage}\n47.8\n"
 
@@ -216,7 +216,7 @@ def test_a_probe_reads_nothing_and_runs_in_the_tests_folder(prober: Probers) -> 
 def test_variables_stay_text_and_the_path_keeps_its_reference(prober: Probers) -> None:
     env = {"PATH": "/my stack/bin:$PATH", "A": "$(touch pwned); `id` 'x' \"y\"", "B": "two\nlines"}
     made = prober('echo "$PATH|$A|$B"', env=env)
-    probed(made)
+    probe_rails(made)
     printed = (made[0].stage / "probe-1-hsn1-vn1-vn2.out").read_text(encoding="utf-8")
     assert printed.startswith("/my stack/bin:/")
     assert printed.endswith("|$(touch pwned); `id` 'x' \"y\"|two\nlines\n")
@@ -230,7 +230,7 @@ RAILS = ("hsn0", "hsn1")
 STARTS = "case $3 in echo*) echo railyard-started; case $NODES in {}) ;; *) echo railyard-started;; esac; exit;; esac; "
 
 
-def blamed(found: Findings) -> set[tuple[str, str | None, str | None]]:
+def blamed_parts(found: Findings) -> set[tuple[str, str | None, str | None]]:
     return {(one.kind, one.node, one.rail) for one in found.suspects}
 
 
@@ -258,16 +258,16 @@ def fault_of_a_node(planted: str, said: str) -> pytest.MarkDecorator:
     ],
 )  # fmt: skip
 def test_a_node_that_gives_nobody_a_result_is_named_and_its_rails_are_not(
-    prober: Probers, starts: str, sentence: str, said: str
+    prober: Probers, starts: str, sentence: str, promise: str
 ) -> None:
-    found = probed(prober(f"{starts}case $NODES in *vn2*) exit 1;; *) echo 47.8;; esac", rails=RAILS))
-    assert blamed(found) == {("node", "vn2", None)}
-    assert found.sentence.startswith(sentence) and sentence.startswith(said)
+    found = probe_rails(prober(f"{starts}case $NODES in *vn2*) exit 1;; *) echo 47.8;; esac", rails=RAILS))
+    assert blamed_parts(found) == {("node", "vn2", None)}
+    assert found.sentence.startswith(sentence) and sentence.startswith(promise)
 
 
 def test_one_dead_rail_of_a_node_is_a_rails(prober: Probers) -> None:
     dead = "case $RAIL$NODES in hsn1*vn2*) exit 1;; *) echo 47.8;; esac"
-    assert blamed(probed(prober(dead, rails=RAILS))) == {("rail", "vn2", "hsn1")}
+    assert blamed_parts(probe_rails(prober(dead, rails=RAILS))) == {("rail", "vn2", "hsn1")}
 
 
 @pytest.mark.fault(
@@ -275,7 +275,7 @@ def test_one_dead_rail_of_a_node_is_a_rails(prober: Probers) -> None:
     "both rails of vn2 behind one port of a rail's rate",
     blame_words.shared_part(RAILS, "", "vn2").partition(": ")[2],
 )
-def test_rails_that_are_good_alone_and_not_together_name_what_they_share(prober: Probers, said: str) -> None:
+def test_rails_that_are_good_alone_and_not_together_name_what_they_share(prober: Probers, promise: str) -> None:
     one, launch = prober("case $RAIL$NODES in both*vn2*) echo 47.8;; both*) echo 95;; *) echo 47.8;; esac", rails=RAILS)
 
     def over_both(rails: str, nodes: tuple[str, str]) -> Launch:
@@ -284,36 +284,36 @@ def test_rails_that_are_good_alone_and_not_together_name_what_they_share(prober:
 
     one = replace(one, together=replace(one.ping_pong, key="imb/Uniband", launch=over_both))
     found = one.who_is_slow(PAIR, OTHERS, launch)
-    assert blamed(found) == {("node", "vn2", None)}
+    assert blamed_parts(found) == {("node", "vn2", None)}
     assert found.sentence.startswith(blame_words.shared_part(RAILS, "", "vn2").partition(": ")[0])
-    assert found.sentence.endswith(said)
+    assert found.sentence.endswith(promise)
 
 
 @pytest.mark.fault(
     "rail", "2 ms that large messages hide", f"hsn1 of vn2 {blame_words.is_slow(True)} {WITH_EVERY}: at best"
 )
-def test_small_messages_find_a_delay_that_large_ones_hide(prober: Probers, said: str) -> None:
+def test_small_messages_find_a_delay_that_large_ones_hide(prober: Probers, promise: str) -> None:
     # The value is that of a message of 1 KiB in MB/s: 2060 and 60 us.
     late = "case $SIZE$RAIL$NODES in 1024hsn1*vn2*) echo 0.4971;; 1024*) echo 17.07;; *) echo 47.8;; esac"
     one, launch = prober(f"SIZE=$1; {late}", rails=RAILS)
     one = replace(one, ping_pong=replace(one.ping_pong, words=lambda launch, size: [str(size)]), together=one.ping_pong)
     found = one.who_is_slow(PAIR, OTHERS, launch)
-    assert blamed(found) == {("rail", "vn2", "hsn1")}
-    assert found.sentence.startswith(f"{said} 2060 us for 1 KiB with vn")
+    assert blamed_parts(found) == {("rail", "vn2", "hsn1")}
+    assert found.sentence.startswith(f"{promise} 2060 us for 1 KiB with vn")
     assert "; the same rail took at most 59.99 us for 1 KiB between " in found.sentence
 
 
 def test_rails_are_measured_together_only_where_each_is_good_alone(prober: Probers, tmp_path: Path) -> None:
     one, launch = prober("case $RAIL$NODES in hsn1*vn2*) echo 24;; *) echo 47.8;; esac", rails=RAILS)
     found = replace(one, together=one.ping_pong).who_is_slow(PAIR, OTHERS, launch)
-    assert blamed(found) == {("rail", "vn2", "hsn1")}
+    assert blamed_parts(found) == {("rail", "vn2", "hsn1")}
     assert not list((tmp_path / "stage").glob("probe-*hsn0+hsn1*"))
 
 
 @pytest.mark.fault(
     "rail", "only what vn2 sends over a rail is slow", "; only what vn2 sends is slow: 24.00 MB/s to vn1, "
 )
-def test_a_slow_rail_says_which_way_it_is_slow(prober: Probers, said: str) -> None:
+def test_a_slow_rail_says_which_way_it_is_slow(prober: Probers, promise: str) -> None:
     one, launch = prober("case $RAIL$NODES in hsn1*vn2*) echo 32;; *) echo 47.8;; esac", rails=RAILS)
     streams = "case $NODES in vn2-*) echo 24;; *) echo 47.8;; esac"
 
@@ -321,8 +321,8 @@ def test_a_slow_rail_says_which_way_it_is_slow(prober: Probers, said: str) -> No
         return replace(one.ping_pong.launch(rail, nodes), options=("-c", streams, "probe"))
 
     found = replace(one, one_way=replace(one.ping_pong, launch=one_way)).slow_rails_of(PAIR, OTHERS, launch)
-    assert blamed(found) == {("rail", "vn2", "hsn1")}
-    assert f"{said}47.80 MB/s from vn1 (50.2 %; bound 85.0 %)" in found.sentence
+    assert blamed_parts(found) == {("rail", "vn2", "hsn1")}
+    assert f"{promise}47.80 MB/s from vn1 (50.2 %; bound 85.0 %)" in found.sentence
     assert found.suspects[0].reason == found.sentence
 
 
@@ -356,24 +356,28 @@ ANSWER = (
     "session", "an address of vn2 that vn3 has too", "answers for 10.1.1.2, the address of vn2, as vn1 found"
 )
 def test_the_node_that_has_anothers_address_is_named_and_its_victim_is_not(
-    prober: Probers, assessed: Callable[..., Assessment], counters_text: Callable[..., str], script: str, said: str
+    prober: Probers,
+    assess_cell: Callable[..., Assessment],
+    counters_text: Callable[..., str],
+    script: str,
+    promise: str,
 ) -> None:
     one, _ = prober(script, rails=("hsn0",))
     first = f"after hsn0 arp/10.1.1.2 {THIEFS}\nbefore - own/10.1.1.1 yes\nend 1"
     second = f"before hsn0 hardware/hsn0 {OWNERS}\nbefore - own/10.1.1.2 yes\nend 1"
     moved = {"hsn0": (0.1, 0.1)}
-    run = assessed(
+    run = assess_cell(
         exit_code=1, output="", counters=(counters_text("vn1", moved, first), counters_text("vn2", moved, second))
     )
     verdict = one.explain(run).verdict
     named = {(each.kind, each.node, each.rail) for each in verdict.suspects}
-    assert said in verdict.text
+    assert promise in verdict.text
     if script == ANSWER:
         assert (named, verdict.fault) == ({("rail", "vn3", "hsn0")}, "set-up")
-        assert f"hsn0 of vn3 ({THIEFS}) {said} over hsn0" in verdict.text
+        assert f"hsn0 of vn3 ({THIEFS}) {promise} over hsn0" in verdict.text
     else:  # it is unknown whose hardware it is
         assert named == set()
-        assert f"{path_words.a_stranger()} ({THIEFS}) {said}" in verdict.text
+        assert f"{path_words.a_stranger()} ({THIEFS}) {promise}" in verdict.text
 
 
 # --- cables of two rails that are swapped
@@ -395,12 +399,12 @@ COUNTED = 'for it in counted/$NODES/*; do sed "s/ 1 [^ ]*$/ 1 $4/" $it > $3/${it
 )  # fmt: skip
 def test_the_node_of_two_swapped_cables_is_found_with_a_third_one(
     prober: Probers,
-    assessed: Callable[..., Assessment],
+    assess_cell: Callable[..., Assessment],
     swapped: tuple[str, ...],
     named: set[tuple[str, str, str]],
     sentence: str,
 ) -> None:
-    def counted(first: str, second: str, is_crossed: bool) -> dict[str, str]:
+    def counter_files(first: str, second: str, is_crossed: bool) -> dict[str, str]:
         straight, crossed = {"hsn0": (9.0, 9.0), "hsn1": (0.0, 0.0)}, {"hsn0": (9.0, 0.0), "hsn1": (0.0, 9.0)}
         moved = crossed if is_crossed else straight
         return {node: counters_file(node, moved, ("hsn0",)) for node in (first, second)}
@@ -409,9 +413,9 @@ def test_the_node_of_two_swapped_cables_is_found_with_a_third_one(
     for node in PAIR:
         folder = one.stage / f"counted/{node}-vn3"
         folder.mkdir(parents=True)
-        for name, text in counted(node, "vn3", node in swapped).items():
+        for name, text in counter_files(node, "vn3", node in swapped).items():
             (folder / f"{name}.counters").write_text(text, encoding="utf-8")
-    run = assessed(counters=tuple(counted(*PAIR, is_crossed=True).values()))
+    run = assess_cell(counters=tuple(counter_files(*PAIR, is_crossed=True).values()))
     assert run.path.crossed == ("hsn0", "hsn1")
     verdict = one.explain(run).verdict
     assert {(each.kind, each.node, each.rail) for each in verdict.suspects} == named
@@ -422,14 +426,14 @@ def test_the_node_of_two_swapped_cables_is_found_with_a_third_one(
 
 
 @pytest.fixture
-def lost(prober: Probers, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Findings]:
+def lossy_findings(prober: Probers, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Findings]:
     """Return the findings of probes that send this many segments per run, and resend some if ``bad`` matches."""
 
-    def counted(folder: Path) -> tuple[int, int] | None:
+    def read_segments(folder: Path) -> tuple[int, int] | None:
         again, all_sent = (folder.parent / f"{folder.name}.out").read_text(encoding="utf-8").split()
         return int(again), int(all_sent)
 
-    monkeypatch.setattr("railyard.rfm.checks.prober.segments", counted)
+    monkeypatch.setattr("railyard.rfm.checks.prober.segments", read_segments)
 
     def find(bad: str, *, sent: int = 10_000, resent: int = 90, rails: tuple[str, ...] = ("hsn1",)) -> Findings:
         script = f"case $RAIL-$NODES in {bad}) again={resent};; *) again=0;; esac; echo $again {sent}"
@@ -439,8 +443,8 @@ def lost(prober: Probers, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Find
     return find
 
 
-def test_a_rail_that_loses_packets_is_blamed_and_its_partners_are_not(lost: Callable[..., Findings]) -> None:
-    found = lost("hsn1-*vn2*", rails=("hsn0", "hsn1"))
+def test_a_rail_that_loses_packets_is_blamed_and_its_partners_are_not(lossy_findings: Callable[..., Findings]) -> None:
+    found = lossy_findings("hsn1-*vn2*", rails=("hsn0", "hsn1"))
     reason = blame_words.lossy_rail("hsn1", "vn2", [f"0.9 % with {partner}" for partner in ("vn1", "vn3", "vn4")])
     assert found == Findings((Suspect("rail", reason, "vn2", "hsn1"),), reason)
 
@@ -450,32 +454,34 @@ def runs(folder: Path, probe: str) -> int:
 
 
 def test_a_rail_is_run_until_enough_was_sent_unless_it_is_clear_that_it_loses(
-    lost: Callable[..., Findings], tmp_path: Path
+    lossy_findings: Callable[..., Findings], tmp_path: Path
 ) -> None:
-    lost("hsn1-vn1-vn2")
+    lossy_findings("hsn1-vn1-vn2")
     whole = -(-LEAST_SEGMENTS // 10_000)
     assert (runs(tmp_path, "hsn1-vn1-vn2"), runs(tmp_path, "hsn1-vn1-vn3")) == (1, whole)
 
 
 def test_a_rail_that_is_clean_between_the_pair_is_measured_with_nobody_else(
-    lost: Callable[..., Findings], tmp_path: Path
+    lossy_findings: Callable[..., Findings], tmp_path: Path
 ) -> None:
-    lost("hsn1-*vn2*", rails=("hsn0", "hsn1"))
+    lossy_findings("hsn1-*vn2*", rails=("hsn0", "hsn1"))
     measured = {path.name.split("-", 2)[2] for path in (tmp_path / "stage").glob("loss-*-hsn0-*.out")}
     assert measured == {"hsn0-vn1-vn2.out"}
     assert runs(tmp_path, "hsn1-vn3-vn4") > 0
 
 
 @pytest.mark.parametrize(("resent", "is_blamed"), [(71, True), (70, False)])
-def test_a_share_within_the_bound_blames_nobody(lost: Callable[..., Findings], resent: int, is_blamed: bool) -> None:
-    found = lost("*vn2*", sent=70_000, resent=resent)
+def test_a_share_within_the_bound_blames_nobody(
+    lossy_findings: Callable[..., Findings], resent: int, is_blamed: bool
+) -> None:
+    found = lossy_findings("*vn2*", sent=70_000, resent=resent)
     assert bool(found.suspects) == is_blamed
     if not is_blamed:
         assert found.sentence == blame_words.none_lost(1)
 
 
 def test_the_time_of_all_probes_ends_those_of_loss_too(
-    prober: Probers, lost: Callable[..., Findings], tmp_path: Path
+    prober: Probers, lossy_findings: Callable[..., Findings], tmp_path: Path
 ) -> None:
     one, launch = prober("echo 90 10000", rails=("hsn1",))
     found = replace(one, until_s=0.0).lossy_rails_of(PAIR, OTHERS, launch)
@@ -486,18 +492,18 @@ def test_the_time_of_all_probes_ends_those_of_loss_too(
     )
 
 
-def test_probes_that_send_too_little_count_for_nobody(lost: Callable[..., Findings]) -> None:
-    assert lost("none", sent=10) == Findings((), f"no rail was measured alone, so {NOBODY_BLAMED}")
-    assert lost("none", sent=0) == Findings((), f"no rail was measured alone, so {NOBODY_BLAMED}")
+def test_probes_that_send_too_little_count_for_nobody(lossy_findings: Callable[..., Findings]) -> None:
+    assert lossy_findings("none", sent=10) == Findings((), f"no rail was measured alone, so {NOBODY_BLAMED}")
+    assert lossy_findings("none", sent=0) == Findings((), f"no rail was measured alone, so {NOBODY_BLAMED}")
 
 
 def test_nothing_is_measured_alone_where_the_set_up_says_why_the_run_failed(
-    prober: Probers, assessed: Callable[..., Assessment]
+    prober: Probers, assess_cell: Callable[..., Assessment]
 ) -> None:
     one, _ = prober("echo 47.8")
     ended = {"exit_code": 16, "output": ""}
-    explained = assessed(**ended, launcher="/usr/bin/mpirun\nmpirun (Open MPI) 4.1.4\n")
+    explained = assess_cell(**ended, launcher="/usr/bin/mpirun\nmpirun (Open MPI) 4.1.4\n")
     assert one.explain(explained) == explained
     assert list(one.stage.iterdir()) == []
-    one.explain(assessed(**ended))
+    one.explain(assess_cell(**ended))
     assert list(one.stage.iterdir()) != []

@@ -36,7 +36,7 @@ def test_the_job_prints_the_recording_with_the_benchmarks_words_behind_it(there:
     assert (job.limit_s, job.before, job.launcher_words) == (there.system.limit_s(), (), None)
 
 
-def played(there: Site, test: TestId, stage: Path, printed: str = TEXT) -> str | None:
+def replay_problem(there: Site, test: TestId, stage: Path, printed: str = TEXT) -> str | None:
     """Return what is wrong with the played output; None if it is the recording."""
     plan = plan_check(MadeCheck(), there, test, dry=False)
     (stage / "job.out").write_text(printed, encoding="utf-8")
@@ -47,14 +47,14 @@ def played(there: Site, test: TestId, stage: Path, printed: str = TEXT) -> str |
 
 
 def test_what_was_printed_is_held_against_the_index(there: Site, tmp_path: Path) -> None:
-    assert played(there, TEST, tmp_path) is None
-    assert played(there, TEST, tmp_path, "other rows\n") is not None
+    assert replay_problem(there, TEST, tmp_path) is None
+    assert replay_problem(there, TEST, tmp_path, "other rows\n") is not None
 
 
 def test_a_policy_that_is_the_stacks_own_stands_in_no_recordings_name(there: Site, tmp_path: Path) -> None:
     named = replace(TEST, name="ImbUniband %rails=1 %policy=single")
-    assert played(there, named, tmp_path) is None
-    assert played(there, replace(named, policy="striping"), tmp_path) is not None
+    assert replay_problem(there, named, tmp_path) is None
+    assert replay_problem(there, replace(named, policy="striping"), tmp_path) is not None
 
 
 def test_nothing_of_the_machine_is_asked(there: Site) -> None:

@@ -11,14 +11,14 @@ from railyard.benchmarks.apps import hpl, npb
 from railyard.hardware.node import NodeHardware
 from railyard.rfm.checks.application import slowest_mb_s
 from railyard.rfm.checks.catalogue import needs
-from railyard.rfm.run.options import as_told, read
+from railyard.rfm.run.options import apply_settings, read
 from railyard.rfm.run.session import INSIDE, Estimate, ask, estimate, over_budget, salloc_words
 from railyard.site.matrix import Need, asked_for
 from railyard.site.site import Site
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
 from railyard.site.test_id import of_name
-from tests.made.judged import launch_of
+from tests.made.judged_run import launch_of
 
 ROOT = Path(__file__).parents[3]
 PAIR = Need("OsuLatency", "osu", "osu/osu_latency", 2)
@@ -47,9 +47,9 @@ def test_an_application_has_its_own_limit(system: System) -> None:
     assert estimate(longer, ["Hpl"], ASKED) == Estimate(1, 120.0, 60.0, 2)
 
 
-def told(system: System, *words: str) -> Estimate:
+def hpl_estimate(system: System, *words: str) -> Estimate:
     """Return what Hpl takes at most on a system, as the clone's checks ask for it, with these options."""
-    found = as_told(read(words), needs(ROOT / "checks"))
+    found = apply_settings(read(words), needs(ROOT / "checks"))
     return estimate(system, ["Hpl"], {need.check: need for need in asked_for(system, found)})
 
 
@@ -59,11 +59,11 @@ def test_a_run_with_a_time_limit_of_its_own_counts_for_that(system: System) -> N
     real = system.model_copy(update={"nodes": system.nodes.model_copy(update={"hardware": hardware})})
     times = hpl.Times(usual_s=real.limit_s("app"), node_mb_s=slowest_mb_s(real))
     limit_min = hpl.plan_size("acceptance", hardware, 4, 20, times=times).limit_s / 60
-    assert told(real, "-S", "Hpl.size=acceptance") == Estimate(1, 4 * limit_min, limit_min, 4)
-    assert told(real, "-S", "size=acceptance", "-S", "num_nodes=2").nodes == 2
-    assert told(real, "-S", "HplScaling.size=acceptance") == told(real)
-    assert told(real, "-S", "budget_s=600").minutes >= 20
-    assert told(real, "-S", "size=huge").minutes == 2.0  # its test says so
+    assert hpl_estimate(real, "-S", "Hpl.size=acceptance") == Estimate(1, 4 * limit_min, limit_min, 4)
+    assert hpl_estimate(real, "-S", "size=acceptance", "-S", "num_nodes=2").nodes == 2
+    assert hpl_estimate(real, "-S", "HplScaling.size=acceptance") == hpl_estimate(real)
+    assert hpl_estimate(real, "-S", "budget_s=600").minutes >= 20
+    assert hpl_estimate(real, "-S", "size=huge").minutes == 2.0  # its test says so
 
 
 def test_a_large_class_of_npb_counts_for_its_own_limit(system: System) -> None:

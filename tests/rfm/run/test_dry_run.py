@@ -31,7 +31,7 @@ esac
 """
 
 
-def made(folder: Path) -> list[str]:
+def reframe_words(folder: Path) -> list[str]:
     program = folder / "reframe"
     program.write_text(MADE, encoding="ascii")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
@@ -41,7 +41,7 @@ def made(folder: Path) -> list[str]:
 def run(folder: Path, name: str, fails: str = "", listed: str = "") -> tuple[int, list[str]]:
     said: list[str] = []
     env = {"PATH": os.environ["PATH"], "STAGE": f"{folder}/stage", "FAILS": fails, "NAME": listed}
-    return dry_run([*made(folder), name], env, said.append), said
+    return dry_run([*reframe_words(folder), name], env, said.append), said
 
 
 def test_a_dry_run_says_where_its_scripts_lie_and_shows_one(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from railyard.rfm.run.options import (
     OPTIONAL,
     PLAIN,
     VALUED,
-    as_told,
+    apply_settings,
     everyday_words,
     leaves_out_extended,
     read,
@@ -81,7 +81,7 @@ ALLREDUCE = Need("OsuAllreduce", "osu", "osu/osu_allreduce", 4, ranks=4, takes=T
 HPL = Need("Hpl", "hpl", "hpl/hpl", 2, all_nodes=True, takes=Takes(fewest=2, ranks=True))
 
 
-def promised(*checks: str) -> list[TestId]:
+def promised_tests(*checks: str) -> list[TestId]:
     return [of_name(f"{check} %rails=1", "0a1b2c3d", "virtual", "hsn", "mpich") for check in checks]
 
 
@@ -109,10 +109,10 @@ def test_a_number_that_a_selected_check_does_not_take_is_refused(
 ) -> None:
     needs = (LATENCY, ALLREDUCE, HPL)
     if sentence is None:
-        refuse_untaken(read(options), promised(*checks), needs)
+        refuse_untaken(read(options), promised_tests(*checks), needs)
         return
     with pytest.raises(RailyardError) as caught:
-        refuse_untaken(read(options), promised(*checks), needs)
+        refuse_untaken(read(options), promised_tests(*checks), needs)
     assert str(caught.value) == sentence
 
 
@@ -153,10 +153,10 @@ def test_a_variable_that_changes_none_of_the_chosen_checks_is_refused(
     catalogue: tuple[Need, ...], options: Sequence[str], checks: Sequence[str], sentence: str | None
 ) -> None:
     if sentence is None:
-        refuse_untaken(read(options), promised(*checks), catalogue)
+        refuse_untaken(read(options), promised_tests(*checks), catalogue)
         return
     with pytest.raises(RailyardError) as caught:
-        refuse_untaken(read(options), promised(*checks), catalogue)
+        refuse_untaken(read(options), promised_tests(*checks), catalogue)
     assert str(caught.value) == sentence
 
 
@@ -169,7 +169,7 @@ def catalogue() -> tuple[Need, ...]:
 
 
 def test_needs_have_the_numbers_that_are_told_and_nothing_more_from_the_file(virtual: System) -> None:
-    found = as_told(read(("-S", "num_nodes=3", "-S", "Hpl.ranks_per_node=2")), (LATENCY, ALLREDUCE, HPL))
+    found = apply_settings(read(("-S", "num_nodes=3", "-S", "Hpl.ranks_per_node=2")), (LATENCY, ALLREDUCE, HPL))
     assert [(need.nodes, need.ranks, need.benchmark) for need in found] == [
         (2, 2, "osu/osu_latency"),
         (3, 3, "osu/osu_allreduce"),

@@ -184,8 +184,8 @@ def test_reasons_that_only_the_output_has(tmp_path: Path) -> None:
 
 
 @pytest.mark.fault("session", "ReFrame itself stopped by an error", "run session stopped: os error: [Errno 22] Invalid")
-def test_what_stopped_reframe_is_the_reason_of_those_that_have_none(tmp_path: Path, said: str) -> None:
-    text = f"\x1b[31mERROR: {said} argument\x1b[0m\n"
+def test_what_stopped_reframe_is_the_reason_of_those_that_have_none(tmp_path: Path, promise: str) -> None:
+    text = f"\x1b[31mERROR: {promise} argument\x1b[0m\n"
     cases = [
         entry("A", "abort"),
         entry("B", "fail", fail_phase="run"),
@@ -194,7 +194,13 @@ def test_what_stopped_reframe_is_the_reason_of_those_that_have_none(tmp_path: Pa
         entry("E", "<unknown>"),
     ]
     found = ran_cases(report(tmp_path, cases), text)
-    assert [each.reason for each in found] == [f"{said} argument", f"{said} argument", None, "x", f"{said} argument"]
+    assert [each.reason for each in found] == [
+        f"{promise} argument",
+        f"{promise} argument",
+        None,
+        "x",
+        f"{promise} argument",
+    ]
     assert [each.reason for each in ran_cases(report(tmp_path, cases), "")] == [None, None, None, "x", None]
 
 

@@ -11,7 +11,7 @@ from railyard.rfm.run.reframe import Progress
 from tests.made.records import made_record
 
 
-def printed(word: str, case: str) -> str:
+def printed_line(word: str, case: str) -> str:
     return f"[{word:>8} ] ( 3/33) {case}"
 
 
@@ -24,8 +24,8 @@ def test_a_test_that_ended_is_one_line_from_its_record(tmp_path: Path) -> None:
     append_record(tmp_path / FILE_NAME, record)
     lines = (
         "[ RUN      ] ImbUniband %rails=2 /0a1b2c3d @virtual:hsn+mpich",
-        printed("OK", "ImbUniband %rails=2 /0a1b2c3d @virtual:hsn+mpich"),
-        f"\x1b[31m{printed('FAIL', 'Other %rails=1 /0a1b2c3d @virtual:hsn+mpich')}\x1b[0m",
+        printed_line("OK", "ImbUniband %rails=2 /0a1b2c3d @virtual:hsn+mpich"),
+        f"\x1b[31m{printed_line('FAIL', 'Other %rails=1 /0a1b2c3d @virtual:hsn+mpich')}\x1b[0m",
     )
     progress = Progress(tmp_path / FILE_NAME, 80)
     assert [progress.end_line(line) for line in lines] == [
@@ -40,7 +40,7 @@ def test_a_figure_has_the_digits_that_the_table_has(tmp_path: Path, value: float
     record = made_record(figures=(Figure("peak", value, "MB/s", 4194304),))
     append_record(tmp_path / FILE_NAME, record)
     line = Progress(tmp_path / FILE_NAME, 100).end_line(
-        printed("OK", "ImbUniband %rails=1 /0a1b2c3d @virtual:hsn+mpich")
+        printed_line("OK", "ImbUniband %rails=1 /0a1b2c3d @virtual:hsn+mpich")
     )
     figure = (line or "").split()[-2]
     assert f" {figure} " in verdict_table([record], width=100)
@@ -48,7 +48,7 @@ def test_a_figure_has_the_digits_that_the_table_has(tmp_path: Path, value: float
 
 def test_what_is_no_measurement_is_called_so(tmp_path: Path) -> None:
     append_record(tmp_path / FILE_NAME, made_record(rehearsal="a rehearsal"))
-    line = printed("OK", "ImbUniband %rails=1 /0a1b2c3d @virtual:hsn+mpich")
+    line = printed_line("OK", "ImbUniband %rails=1 /0a1b2c3d @virtual:hsn+mpich")
     assert Progress(tmp_path / FILE_NAME, 80).end_line(line) == (
         "( 3/33) pass, rehearsed hsn   mpich    1 rail  imb/Uniband"
     )
@@ -58,7 +58,7 @@ def test_a_reason_that_several_tests_share_is_said_once(tmp_path: Path) -> None:
     why = "disabled by the site: the source has no figure of it"
     progress = Progress(tmp_path / FILE_NAME, 80)
     lines = [
-        progress.end_line(printed("SKIP", f"{check} /0a1b2c3d @virtual:hsn+mpich [{why}]")) for check in ("A", "B")
+        progress.end_line(printed_line("SKIP", f"{check} /0a1b2c3d @virtual:hsn+mpich [{why}]")) for check in ("A", "B")
     ]
     assert lines == [
         f"( 3/33) not tested A @virtual:hsn+mpich\n        {why}",
@@ -78,9 +78,9 @@ def test_no_line_is_wider_than_the_terminal(tmp_path: Path) -> None:
     )
     append_record(tmp_path / FILE_NAME, record)
     progress = Progress(tmp_path / FILE_NAME, 80)
-    shown = progress.end_line(printed("OK", case.replace(" @", " /0a1b2c3d @"))) or ""
+    shown = progress.end_line(printed_line("OK", case.replace(" @", " /0a1b2c3d @"))) or ""
     skipped = progress.end_line(
-        printed("SKIP", f"{case.replace('%rails', '%x').replace(' @', ' /0a1b2c3d @')} [{'why ' * 40}]")
+        printed_line("SKIP", f"{case.replace('%rails', '%x').replace(' @', ' /0a1b2c3d @')} [{'why ' * 40}]")
     )
     assert max(map(len, f"{shown}\n{skipped}".splitlines())) <= 80
     assert "perftest/ib_write_bw/bidirectional" in shown and "24182* MB/s" in " ".join(shown.split())

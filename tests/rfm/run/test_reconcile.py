@@ -244,11 +244,11 @@ def test_the_last_record_of_a_case_counts() -> None:
         ),
     ],
 )  # fmt: skip
-def test_no_test_passes_by_what_reframe_lets_pass(result: RanCase, records: list[Record], said: str) -> None:
+def test_no_test_passes_by_what_reframe_lets_pass(result: RanCase, records: list[Record], promise: str) -> None:
     assert settle([CASE], [ran()], [record()], run=RUN, time=TIME)[0].found.state == "pass"
     (found,) = settle([CASE], [result], records, run=RUN, time=TIME)
     assert found.found.state == "fail"
-    assert said in found.found.verdict.sentence
+    assert promise in found.found.verdict.sentence
     assert found.found.verdict.suspects == ()
 
 

@@ -154,14 +154,14 @@ Concretized 1 test case(s)
 """
 
 
-def listed(text: str, code: int = 0, options: str = "") -> tuple[tuple[TestId, ...], tuple[str, ...]]:
+def promise_of_listing(text: str, code: int = 0, options: str = "") -> tuple[tuple[TestId, ...], tuple[str, ...]]:
     """Return what is promised if ReFrame prints this."""
     script = f"cat <<'END'\n{text}\nEND\nexit {code}"
     return promised_cases(["sh", "-c", script, "reframe", *options.split()], dict(os.environ))
 
 
 def test_the_listed_cases_are_promised() -> None:
-    assert listed(LISTING) == ((CASE,), ())
+    assert promise_of_listing(LISTING) == ((CASE,), ())
 
 
 def test_reframe_is_asked_for_concrete_cases(tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ REFUSALS = [
 @pytest.mark.parametrize(("text", "code", "sentence"), REFUSALS)
 def test_what_reframe_refuses_is_one_sentence(text: str, code: int, sentence: str) -> None:
     with pytest.raises(RailyardError) as caught:
-        listed(text, code)
+        promise_of_listing(text, code)
     assert str(caught.value) == sentence
 
 
@@ -222,7 +222,7 @@ def test_an_option_that_names_nothing_is_refused() -> None:
     with pytest.raises(
         RailyardError, match=r'^-S Nosuch\.full: found no selected check "Nosuch", expected one of them'
     ):
-        listed(LISTING, options="-S Nosuch.full=1")
+        promise_of_listing(LISTING, options="-S Nosuch.full=1")
 
 
 OTHERS = """\
@@ -284,7 +284,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     folder.mkdir()
     (tmp_path / "reframe_settings.py").touch()
 
-    def started(body: str, problems: tuple[str, ...] = (), **more: str) -> tuple[Outcome, list[str]]:
+    def run_reframe(body: str, problems: tuple[str, ...] = (), **more: str) -> tuple[Outcome, list[str]]:
         script = tmp_path / "reframe"
         script.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
         script.chmod(0o755)
@@ -294,7 +294,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         outcome = run(tmp_path, "virtual", ["-n", "Uniband"], promise, on_line=lines.append)
         return outcome, lines
 
-    return started
+    return run_reframe
 
 
 def test_reframe_runs_one_case_at_a_time_and_reports_into_the_runs_folder(fake: Any, tmp_path: Path) -> None:

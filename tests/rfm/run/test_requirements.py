@@ -47,15 +47,15 @@ def cases(*stacks: str) -> tuple[TestId, ...]:
     return tuple(of_name(name, "0a1b2c3d", "made", "hsn", stack) for stack in stacks for name in ("First", "Second"))
 
 
-def asked(of: Site, *stacks: str) -> tuple[dict[str, str], list[str]]:
+def unfit_stacks(of: Site, *stacks: str) -> tuple[dict[str, str], list[str]]:
     said: list[str] = []
     unfit = dict(ask(of, cases(*stacks), said.append, Getting()))
     return unfit, spack_site.timeless(said)
 
 
-def refused(of: Site, *stacks: str) -> str:
+def refusal_of(of: Site, *stacks: str) -> str:
     with pytest.raises(RailyardError) as error:
-        asked(of, *stacks)
+        unfit_stacks(of, *stacks)
     return str(error.value)
 
 
@@ -69,15 +69,15 @@ def with_tcp(site: MadeSite, prefix: str) -> Site:
 
 
 def test_only_the_stacks_of_the_run_are_built(site: MadeSite) -> None:
-    unfit, said = asked(site_of(site.home), "mpich")
+    unfit, said = unfit_stacks(site_of(site.home), "mpich")
     assert unfit == {}
     assert [line for line in said if "built in" in line] == ["spack: mpich for made built in 0 s"]
-    assert asked(site_of(site.home), "mpich") == ({}, [])
+    assert unfit_stacks(site_of(site.home), "mpich") == ({}, [])
 
 
 def test_a_stack_whose_build_fails_is_one_warning_where_another_has_its_own(site: MadeSite) -> None:
     site.behave(fail_for={"mpich": CONFLICT})
-    unfit, said = asked(site_of(site.home), "openmpi", "mpich")
+    unfit, said = unfit_stacks(site_of(site.home), "openmpi", "mpich")
     assert list(unfit) == ["mpich"]
     assert unfit["mpich"].startswith(f"spack -e {site.home}/.railyard/spack/made/mpich/")
     assert said[-1] == f"warning: mpich: {unfit['mpich']}; 2 tests of this run will fail because of it"
@@ -85,7 +85,7 @@ def test_a_stack_whose_build_fails_is_one_warning_where_another_has_its_own(site
 
 def test_where_no_stack_has_its_build_nothing_is_started(site: MadeSite, tmp_path: Path) -> None:
     site.behave(fail=CONFLICT)
-    lines = refused(site_of(site.home), "openmpi", "mpich").splitlines()
+    lines = refusal_of(site_of(site.home), "openmpi", "mpich").splitlines()
     assert [line.partition("concretize: ")[2] for line in lines] == [
         "nothing satisfies all that is asked for: No version exists that satisfies these input specs: netpipe@5; "
         f"change one of them in spack_envs/ or in the system's overlay (all of it: {path}/spack.log)"
@@ -94,13 +94,13 @@ def test_where_no_stack_has_its_build_nothing_is_started(site: MadeSite, tmp_pat
     # Nor where stacks besides could run: who asked for Spack's benchmarks would get none of them.
     (tmp_path / "there/bin").mkdir(parents=True)
     (tmp_path / "there/bin/iperf3").touch()
-    assert len(refused(with_tcp(site, str(tmp_path / "there")), "openmpi", "mpich", "tcp").splitlines()) == 2
+    assert len(refusal_of(with_tcp(site, str(tmp_path / "there")), "openmpi", "mpich", "tcp").splitlines()) == 2
 
 
 def test_a_sentence_of_all_stacks_is_said_once(site: MadeSite, monkeypatch: pytest.MonkeyPatch) -> None:
     (site.bin / "spack").unlink()
     monkeypatch.setenv("PATH", f"{site.bin}:/usr/bin:/bin")
-    assert refused(site_of(site.home), "openmpi", "mpich") == (
+    assert refusal_of(site_of(site.home), "openmpi", "mpich") == (
         f"spack: found none in {site.home}/.railyard/spack-itself and none on PATH, expected Spack 1.1 or newer; type: "
         "railyard spack bootstrap"
     )
@@ -111,12 +111,12 @@ def test_a_sentence_of_all_stacks_is_said_once(site: MadeSite, monkeypatch: pyte
 
 def test_a_stack_none_of_whose_benchmarks_is_there(site: MadeSite, tmp_path: Path) -> None:
     there = with_tcp(site, str(tmp_path / "tcp"))
-    assert refused(there, "tcp") == (
+    assert refusal_of(there, "tcp") == (
         f"{tmp_path}/tcp/bin/iperf3: found nothing there, expected it for tcp; install it there, or fix "
         "stacks.tcp in systems/made.yaml"
     )
     spack_site.program(tmp_path / "tcp/bin/iperf3", "exit 0")
-    assert asked(there, "tcp") == ({}, [])
+    assert unfit_stacks(there, "tcp") == ({}, [])
 
 
 OPENMPI = """\
@@ -145,23 +145,23 @@ def test_a_launcher_that_is_not_there(site: MadeSite) -> None:
     spack_site.program(site.home / "imb", "exit 0")
     there = site_of(site.home)
     launcher = site.home / ".stacks/openmpi/bin/mpirun"
-    assert refused(there, "openmpi") == (
+    assert refusal_of(there, "openmpi") == (
         f"{launcher}: found nothing there, expected it for openmpi; type: railyard stacks install openmpi"
     )
     spack_site.program(launcher, "exit 0")
-    assert asked(there, "openmpi") == ({}, [])
+    assert unfit_stacks(there, "openmpi") == ({}, [])
 
 
 def test_a_prefix_that_no_launcher_needs_may_be_missing(site: MadeSite) -> None:
     site.write("systems/made.yaml", OPENMPI.replace("launcher: mpirun", "launcher: local"))
     (site.home / "references/made.yaml").unlink()
     spack_site.program(site.home / "imb", "exit 0")
-    assert asked(site_of(site.home), "openmpi") == ({}, [])
+    assert unfit_stacks(site_of(site.home), "openmpi") == ({}, [])
 
 
 def test_one_of_two_stacks_is_a_warning(site: MadeSite) -> None:
     there = with_tcp(site, "/no/such/prefix")
-    unfit, said = asked(there, "mpich", "tcp")
+    unfit, said = unfit_stacks(there, "mpich", "tcp")
     assert list(unfit) == ["tcp"]
     assert said[-1].startswith("warning: tcp: /no/such/prefix/bin/iperf3: found nothing there, expected it for tcp; ")
 
@@ -172,13 +172,13 @@ def test_nodes_of_a_scheduler_may_have_what_this_host_has_not(tmp_path: Path, mo
     (tmp_path / "references").mkdir()
     (tmp_path / "systems/hdr.yaml").write_text(HDR, encoding="utf-8")
     there = site_of(tmp_path, "hdr")
-    assert refused(there, "openmpi") == (
+    assert refusal_of(there, "openmpi") == (
         "systems/hdr.yaml: sbatch, scancel, sacct, srun are not on the search path, and the file says scheduler slurm, "
         "launcher srun; load the scheduler's module, run it on a host that has it, or correct the file"
     )
     for name in ("sbatch", "scancel", "sacct", "srun"):
         spack_site.program(tmp_path / "bin" / name, "exit 0")
-    assert asked(there, "openmpi") == ({}, [])  # its prefix, /opt/ompi, is not on this host
+    assert unfit_stacks(there, "openmpi") == ({}, [])  # its prefix, /opt/ompi, is not on this host
 
 
 SAID = [
@@ -203,10 +203,10 @@ def test_options_that_slurm_takes_from_nobody(
     spack_site.program(tmp_path / "bin/sbatch", f'echo "$@" >>{tmp_path}/asked; echo "{said}" >&2; exit 1')
     there = site_of(tmp_path, "hdr")
     if not never:
-        assert asked(there, "openmpi") == ({}, [])
+        assert unfit_stacks(there, "openmpi") == ({}, [])
         return
     reason = said.removeprefix("allocation failure: ")
-    assert refused(there, "openmpi") == (
+    assert refusal_of(there, "openmpi") == (
         f"systems/hdr.yaml: Slurm takes no job with --partition=batch: {reason}; fix access or jobs in the file"
     )
     assert (tmp_path / "asked").read_text(encoding="utf-8") == "--test-only --partition=batch --wrap=true\n"
@@ -221,7 +221,7 @@ def test_nodes_that_other_jobs_can_share_are_a_warning(tmp_path: Path, monkeypat
         spack_site.program(tmp_path / "bin" / name, "exit 0")
     spack_site.program(tmp_path / "bin/scontrol", 'echo "PartitionName=batch Default=YES OverSubscribe=NO State=UP"')
     there = site_of(tmp_path, "hdr")
-    unfit, (said,) = asked(there, "openmpi")
+    unfit, (said,) = unfit_stacks(there, "openmpi")
     assert unfit == {}
     assert said.startswith("warning: systems/hdr.yaml: nodes.exclusive is true, but jobs do not ask for whole nodes")
 
@@ -232,12 +232,12 @@ def test_nodes_that_other_jobs_can_share_are_a_warning(tmp_path: Path, monkeypat
 def test_a_replay_needs_its_index_and_nothing_else(site: MadeSite) -> None:
     played = site_of(site.home)
     played = Site(played.home, played.system.as_replay(), played.references)
-    assert refused(played, "openmpi") == (
+    assert refusal_of(played, "openmpi") == (
         "recordings/made/index.json: found no such file, expected the index of the recordings; make the recordings of "
         "made with `railyard record`"
     )
     site.write("recordings/made/index.json", json.dumps({"format": 1, "system": "made", "recordings": []}))
-    assert asked(played, "openmpi") == ({}, [])
+    assert unfit_stacks(played, "openmpi") == ({}, [])
     assert site.calls == []
 
 
@@ -250,6 +250,6 @@ def test_a_dry_run_builds_nothing_and_says_what_is_not_built(site: MadeSite) -> 
         "install --system made --stack mpich"
     )
     assert site.calls == []
-    asked(there, "mpich")
+    unfit_stacks(there, "mpich")
     ask_for_scripts(there, cases("mpich"))
     ask_for_scripts(there, cases("mpich", "openmpi"))  # some scripts can be written

@@ -34,7 +34,7 @@ def virtual() -> Site:
 # What the matrix promises and ReFrame does not
 
 
-def promised(system: System, *, parameter: str = "", named: bool = False) -> tuple[TestId, ...]:
+def promised_tests(system: System, *, parameter: str = "", named: bool = False) -> tuple[TestId, ...]:
     """Return a case for each cell that runs, with or without a named rail policy, as ReFrame lists them."""
     return tuple(
         of_name(
@@ -57,7 +57,7 @@ def checks() -> tuple[Need, ...]:
     return needs(ROOT / "checks")
 
 
-def missing(
+def missing_cells(
     of: System, cases: tuple[TestId, ...], folder: Path, home: Path = ROOT, **options: Any
 ) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
     """Return the problems, and the cells that were kept for the report."""
@@ -68,16 +68,16 @@ def missing(
 
 
 def test_nothing_is_missing_where_every_cell_is_promised(virtual: Site, tmp_path: Path) -> None:
-    cases = promised(virtual.system)
-    problems, cells = missing(virtual.system, cases, tmp_path)
+    cases = promised_tests(virtual.system)
+    problems, cells = missing_cells(virtual.system, cases, tmp_path)
     assert problems == ()
     assert (len(cells), sum(cell["reason"] is None for cell in cells)) == (len(matrix_of(virtual.system)), len(cases))
     assert list(cells[0]) == ["fabric", "stack", "rails", "benchmark", "check", "reason"]
 
 
 def test_a_check_that_reframe_passed_over_is_a_problem_a_cell(virtual: Site, tmp_path: Path) -> None:
-    cases = tuple(case for case in promised(virtual.system) if not case.name.startswith("Netpipe"))
-    problems, cells = missing(virtual.system, cases, tmp_path)
+    cases = tuple(case for case in promised_tests(virtual.system) if not case.name.startswith("Netpipe"))
+    problems, cells = missing_cells(virtual.system, cases, tmp_path)
     assert len(problems) == 9
     assert problems[0] == (
         "NetpipePingPong with openmpi over 1 of hsn should run according to the matrix, but ReFrame did not load it"
@@ -88,8 +88,8 @@ def test_a_check_that_reframe_passed_over_is_a_problem_a_cell(virtual: Site, tmp
 
 def test_one_rail_count_that_is_missing_is_a_problem(virtual: Site, tmp_path: Path) -> None:
     lost = of_name("ImbUniband %rails=2", "0a1b2c3d", "virtual", "hsn", "mpich")
-    cases = tuple(case for case in promised(virtual.system) if case != lost)
-    assert missing(virtual.system, cases, tmp_path)[0] == (
+    cases = tuple(case for case in promised_tests(virtual.system) if case != lost)
+    assert missing_cells(virtual.system, cases, tmp_path)[0] == (
         "ImbUniband with mpich over 2 of hsn should run according to the matrix, but ReFrame did not load it",
     )
 
@@ -97,45 +97,45 @@ def test_one_rail_count_that_is_missing_is_a_problem(virtual: Site, tmp_path: Pa
 def test_a_rail_policy_that_is_missing_is_a_problem(tmp_path: Path) -> None:
     """Names distinguish the tests of a policy from those that leave it to the stack."""
     qdr = load_systems(ROOT / "systems")["dual-rail-qdr"]
-    unnamed = promised(qdr)
-    problems = missing(qdr, unnamed, tmp_path)[0]
+    unnamed = promised_tests(qdr)
+    problems = missing_cells(qdr, unnamed, tmp_path)[0]
     assert {problem.partition(" of qdr")[2] for problem in problems} == {
         f" by {policy} should run according to the matrix, but ReFrame did not load it"
         for policy in ("round-robin", "striping-8K")
     }
-    assert missing(qdr, (*unnamed, *promised(qdr, named=True)), tmp_path)[0] == ()
+    assert missing_cells(qdr, (*unnamed, *promised_tests(qdr, named=True)), tmp_path)[0] == ()
     # If a stack's own policy is requested by name, its cell is there.
     asked = tuple(replace(case, name=f"{case.name} %policy=striping") for case in unnamed if "%rails=2" in case.name)
-    assert not any("over 2 of qdr should" in problem for problem in missing(qdr, asked, tmp_path)[0])
+    assert not any("over 2 of qdr should" in problem for problem in missing_cells(qdr, asked, tmp_path)[0])
 
 
 def test_a_checks_own_parameters_hide_no_cell(virtual: Site, tmp_path: Path) -> None:
-    cases = promised(virtual.system, parameter=" %depth=3")
-    assert missing(virtual.system, cases, tmp_path)[0] == ()
+    cases = promised_tests(virtual.system, parameter=" %depth=3")
+    assert missing_cells(virtual.system, cases, tmp_path)[0] == ()
 
 
 @pytest.mark.parametrize("options", [{"reframe": ("-n", "Uniband")}, {"failed": True}, {"system": "virtual:eth"}])
 def test_what_options_left_out_is_no_problem_and_says_so(
     virtual: Site, tmp_path: Path, options: dict[str, Any]
 ) -> None:
-    cases = tuple(case for case in promised(virtual.system) if case.name.startswith("ImbUniband"))
-    problems, cells = missing(virtual.system, cases, tmp_path, **options)
+    cases = tuple(case for case in promised_tests(virtual.system) if case.name.startswith("ImbUniband"))
+    problems, cells = missing_cells(virtual.system, cases, tmp_path, **options)
     assert problems == ()
     assert sum(cell["reason"] is None for cell in cells) == len(cases) == 6
     left = [cell["reason"] for cell in cells if cell["reason"] in ("not selected by this run's options", LEFT_OUT)]
     assert left.count("not selected by this run's options") >= 27
-    assert len(left) == len(promised(virtual.system)) + len(promised(virtual.system, named=True)) - 6
+    assert len(left) == len(promised_tests(virtual.system)) + len(promised_tests(virtual.system, named=True)) - 6
 
 
 def test_every_size_and_a_whole_system_leave_nothing_out(virtual: Site, tmp_path: Path) -> None:
-    assert len(missing(virtual.system, (), tmp_path, full=True, system="virtual")[0]) == 33
+    assert len(missing_cells(virtual.system, (), tmp_path, full=True, system="virtual")[0]) == 33
 
 
 def test_a_check_file_that_does_not_import_is_a_problem(virtual: Site, tmp_path: Path) -> None:
     (tmp_path / "checks").mkdir()
     bad = tmp_path / "checks" / "bad.py"
     bad.write_text("import no_such_module\n", encoding="utf-8")
-    assert missing(virtual.system, (), tmp_path, home=tmp_path) == (
+    assert missing_cells(virtual.system, (), tmp_path, home=tmp_path) == (
         (f"{bad}: found ModuleNotFoundError: No module named 'no_such_module', expected a check that imports",),
         [],
     )
@@ -179,13 +179,13 @@ def test_a_variable_without_effect_is_refused_in_a_run_and_in_a_dry_run(
 ) -> None:
     cases = (of_name("Hpl %rails=1", "0a1b2c3d", "virtual", "veth", "openmpi"),)
 
-    def listed(command: object, env: object) -> Any:
+    def list_cases(command: object, env: object) -> Any:
         return cases, ()
 
     def with_cases(command: object, env: object, echo: object, before: Any) -> Any:
         before(cases)
 
-    monkeypatch.setattr(sessions, "promised_cases", listed)
+    monkeypatch.setattr(sessions, "promised_cases", list_cases)
     monkeypatch.setattr(sessions, "dry_run", with_cases)
     options = replace(OPTIONS, system="virtual", reframe=(*words, "-n", "^Hpl%", "-S", "window=64"))
     with pytest.raises(RailyardError, match=r"^-S window=64: found a variable that does not change Hpl, expected one"):

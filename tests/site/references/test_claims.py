@@ -40,7 +40,7 @@ claims:
 HELD = "  - {says: EDR streams 12.4 GB/s, of: blog, at: figure 2, held_by: [edr-bw]}\n"
 
 
-def loaded(folder: Path, claims: str) -> References:
+def site_references(folder: Path, claims: str) -> References:
     (folder / "systems").mkdir()
     (folder / "references").mkdir()
     (folder / "systems/site.yaml").write_text(SITE, encoding="utf-8")
@@ -49,7 +49,7 @@ def loaded(folder: Path, claims: str) -> References:
 
 
 def test_a_claim_is_held_by_what_the_files_say(tmp_path: Path) -> None:
-    claims = loaded(
+    claims = site_references(
         tmp_path,
         HELD
         + "  - {says: EDR is twice FDR, of: blog, at: text, held_by: [doubled, power]}\n"
@@ -138,6 +138,6 @@ WHERE = "says: it is so, of: blog, at: text"
 )
 def test_what_is_refused_and_how(tmp_path: Path, claims: str, sentence: str) -> None:
     with pytest.raises(InputError) as caught:
-        loaded(tmp_path, claims)
+        site_references(tmp_path, claims)
     where, _, told = str(caught.value).partition(" ")
     assert (where.startswith("references/site.yaml:"), told) == (True, sentence)

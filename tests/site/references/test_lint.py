@@ -100,8 +100,8 @@ def conditions_refused(folder: Path, stated: str) -> list[str]:
     "a condition of a source that nobody can read",
     'turbo: found "sometimes", expected enabled or disabled; put into note what these words cannot say',
 )
-def test_a_condition_that_nobody_can_read_is_a_problem_said_once(tmp_path: Path, said: str) -> None:
-    assert conditions_refused(tmp_path, "turbo: sometimes") == [f"qdr-bw and 3 others: source.conditions: {said}"]
+def test_a_condition_that_nobody_can_read_is_a_problem_said_once(tmp_path: Path, promise: str) -> None:
+    assert conditions_refused(tmp_path, "turbo: sometimes") == [f"qdr-bw and 3 others: source.conditions: {promise}"]
 
 
 @pytest.mark.parametrize(
@@ -225,13 +225,13 @@ def test_the_command_counts_and_its_exit_code_is_that_of_the_worst(
     "an open range of sizes closed at 1 MiB",
     "no reference bounds the bandwidth at 1 B to 512 KiB and 2 MiB to 4 MiB of osu/osu_bw (1 test)",
 )
-def test_a_large_message_without_a_bound_is_a_problem(tmp_path: Path, said: str) -> None:
+def test_a_large_message_without_a_bound_is_a_problem(tmp_path: Path, promise: str) -> None:
     table = TABLE[: TABLE.index("relations:")]
     open_range = table.replace("curve: {4M: 3300}", "value: 3300, sizes: {from: 1M}")
     assert not [each for each in findings(references(tmp_path, open_range), NEEDS, TODAY) if each.weight == "problem"]
     closed = open_range.replace("{from: 1M}", "{from: 1M, to: 1M}")
     first = findings(references(tmp_path, closed), NEEDS, TODAY)[0]
-    assert (first.weight, first.what) == ("problem", said)
+    assert (first.weight, first.what) == ("problem", promise)
 
 
 def test_references_for_what_spack_builds_where_it_is_asked_for_are_used(tmp_path: Path) -> None:
@@ -299,7 +299,9 @@ claims:
     "a relation with a side that no system can have",
     "striped: it can never be judged, since no test gives",
 )
-def test_what_can_never_be_judged_is_a_problem_and_so_is_a_claim_that_it_alone_holds(tmp_path: Path, said: str) -> None:
+def test_what_can_never_be_judged_is_a_problem_and_so_is_a_claim_that_it_alone_holds(
+    tmp_path: Path, promise: str
+) -> None:
     hpl = Need(check="Hpl", tool="hpl", benchmark="hpl/hpl", nodes=2)
     found = findings(references(tmp_path, TABLE + LOST), [*NEEDS, hpl], TODAY)
     problems = [one.what for one in found if one.weight == "problem"]
@@ -311,7 +313,7 @@ def test_what_can_never_be_judged_is_a_problem_and_so_is_a_claim_that_it_alone_h
         'the claim "striping loses": striped can never be judged, so nothing holds the claim: say why in not_held',
         'the claim "FDR puts 6.3 GB/s": fdr-put can never be judged, so nothing holds the claim: say why in not_held',
     ]
-    assert said in problems[0]
+    assert promise in problems[0]
 
 
 def test_a_published_number_that_cannot_be_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -811,7 +811,9 @@ def test_an_expected_failure_that_is_wrong_is_refused_with_its_line(
         ),
     ],
 )
-def test_a_reference_that_would_judge_something_else_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_a_reference_that_would_judge_something_else_is_refused(
+    tmp_path: Path, old: str, new: str, promise: str
+) -> None:
     system, table = tmp_path / "systems" / "site.yaml", tmp_path / "references" / "site.yaml"
     for path, text in ((system, SITE), (table, TABLE)):
         path.parent.mkdir()
@@ -820,7 +822,7 @@ def test_a_reference_that_would_judge_something_else_is_refused(tmp_path: Path, 
     table.write_text(TABLE.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(InputError) as caught:
         load_references(table, load_system(system))
-    assert said in str(caught.value)
+    assert promise in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -838,10 +840,10 @@ def test_a_reference_that_would_judge_something_else_is_refused(tmp_path: Path, 
         ),
     ],
 )
-def test_a_system_without_its_reason_is_refused(tmp_path: Path, line: str, said: str) -> None:
+def test_a_system_without_its_reason_is_refused(tmp_path: Path, line: str, promise: str) -> None:
     (tmp_path / "systems").mkdir()
     system = tmp_path / "systems" / "site.yaml"
     system.write_text(f"{SITE}{line}\n", encoding="utf-8")
     with pytest.raises(InputError) as caught:
         load_system(system)
-    assert said in str(caught.value)
+    assert promise in str(caught.value)

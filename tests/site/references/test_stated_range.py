@@ -20,7 +20,7 @@ from railyard.verdict.stored_outputs.judge import NODES, judge
 from railyard.verdict.stored_outputs.judgement import Judgement
 from railyard.verdict.stored_outputs.system_target import of_system
 from railyard.verdict.wording import reference as reference_words
-from tests.made.words import above, below
+from tests.made.words import above_words, below_words
 
 SITE = """\
 system: site
@@ -74,7 +74,7 @@ def references(folder: Path, table: str = TABLE) -> References:
     return load_references(folder / "references" / "site.yaml", load_system(folder / "systems" / "site.yaml"))
 
 
-def judged(folder: Path, latency_us: float, peak_mb_s: float = 220.0) -> Judgement:
+def judge_latency(folder: Path, latency_us: float, peak_mb_s: float = 220.0) -> Judgement:
     found = references(folder)
     columns: Mapping[str, str] = {"size": "B", "bandwidth": "MB/s", "time": "us"}
     rows = [(size, size / latency_us, latency_us) for size in (1, 8)]
@@ -97,20 +97,20 @@ QUICK = f"quick (published: a survey, 2004-06-01){reference_words.say_crossed(['
         (7.69, 191, ""),
         (
             *(5.3, 220),
-            f"rule 5 (reference): {below(5.3, 5.4, 1, 'latency', 'us')}, the "
+            f"rule 5 (reference): {below_words(5.3, 5.4, 1, 'latency', 'us')}, the "
             f"{reference_words.range_of((6, 7), 5.4, 'us')} of {QUICK}; look at {reference_words.look_at_better()}",
         ),
         (
             *(7.8, 220),
-            f"rule 5 (reference): {above(7.8, 7.7, 1)}, the {reference_words.range_of((6, 7), 7.7, 'us')} of {QUICK}; "
-            f"look at {reference_words.look_at_rails(['myri0'], NODES, False, False)}",
+            f"rule 5 (reference): {above_words(7.8, 7.7, 1)}, the {reference_words.range_of((6, 7), 7.7, 'us')} of "
+            f"{QUICK}; look at {reference_words.look_at_rails(['myri0'], NODES, False, False)}",
         ),
         (
             *(6.5, 245),
-            f"rule 5 (reference): {above(245, 240, 4 << 20, 'bandwidth', 'MB/s')}, the range of 200 to "
+            f"rule 5 (reference): {above_words(245, 240, 4 << 20, 'bandwidth', 'MB/s')}, the range of 200 to "
             "240 MB/s of wide (published: ",
         ),
-        (*(6.5, 189), f"rule 5 (reference): {below(189, 190, 4 << 20)}, the range of "),
+        (*(6.5, 189), f"rule 5 (reference): {below_words(189, 190, 4 << 20)}, the range of "),
         (*(6.5, 280), f"rule 3 (possible): {IMPOSSIBLE}bandwidth 280.0 MB/s at 4 MiB is 112.0 % of the limit, "),
         (*(0.05, 220), f"rule 3 (possible): {IMPOSSIBLE}latency 0.0500 us at 1 B "),
     ],
@@ -118,14 +118,14 @@ QUICK = f"quick (published: a survey, 2004-06-01){reference_words.say_crossed(['
 def test_a_value_outside_of_either_end_fails_and_physics_goes_first(
     tmp_path: Path, latency_us: float, peak_mb_s: float, start: str
 ) -> None:
-    found = judged(tmp_path, latency_us, peak_mb_s)
+    found = judge_latency(tmp_path, latency_us, peak_mb_s)
     assert (found.state, found.sentence.startswith(start)) == ("fail" if start else "pass", True), found.sentence
 
 
 def test_all_within_the_range_is_as_good_as_the_source(tmp_path: Path) -> None:
-    assert "latency holds quick, at worst 100.0 % of quick at 1 B" in judged(tmp_path, 6.9).sentence
-    assert "latency holds quick, at worst 100.0 % of quick at 1 B" in judged(tmp_path, 6.1).sentence
-    assert "latency holds quick, at worst 93.3 % of quick at 1 B" in judged(tmp_path, 7.5).sentence
+    assert "latency holds quick, at worst 100.0 % of quick at 1 B" in judge_latency(tmp_path, 6.9).sentence
+    assert "latency holds quick, at worst 100.0 % of quick at 1 B" in judge_latency(tmp_path, 6.1).sentence
+    assert "latency holds quick, at worst 93.3 % of quick at 1 B" in judge_latency(tmp_path, 7.5).sentence
 
 
 def test_both_ends_are_shown_in_words_and_in_json(tmp_path: Path) -> None:
@@ -143,10 +143,10 @@ TWO = "expected two numbers, the low end and the high end"
 
 
 @pytest.mark.fault("reference", "a range with its ends swapped", "expected the low end first; write [6, 7]")
-def test_swapped_ends_are_refused(tmp_path: Path, said: str) -> None:
+def test_swapped_ends_are_refused(tmp_path: Path, promise: str) -> None:
     with pytest.raises(InputError) as caught:
         references(tmp_path, TABLE.replace("[6, 7]", "[7, 6]"))
-    assert str(caught.value) == f"references/site.yaml:10: entries[0].range: found [7, 6], {said}"
+    assert str(caught.value) == f"references/site.yaml:10: entries[0].range: found [7, 6], {promise}"
 
 
 @pytest.mark.parametrize(

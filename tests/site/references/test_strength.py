@@ -29,7 +29,7 @@ WHY = "below_link: {share: %s, reason: the cards share a slot of an old board}"
 LOW = "value: 3000, tolerance: {low: 0.05}"
 
 
-def loaded(folder: Path, entry: dict[str, str], asked: str, head: str = "") -> References:
+def site_references(folder: Path, entry: dict[str, str], asked: str, head: str = "") -> References:
     """Return the references of a site whose only entry asks for this much; ``head`` is above the entries."""
     system, table = folder / "systems" / "site.yaml", folder / "references" / "site.yaml"
     for path, text in ((system, SITE), (table, f"system: site\n{head}entries:\n{ENTRY.format(asked=asked, **entry)}")):
@@ -80,11 +80,11 @@ def loaded(folder: Path, entry: dict[str, str], asked: str, head: str = "") -> R
     ],
 )
 def test_a_reference_far_below_its_link_is_refused(
-    tmp_path: Path, entry: dict[str, str], asked: str, said: str
+    tmp_path: Path, entry: dict[str, str], asked: str, promise: str
 ) -> None:
     with pytest.raises(InputError) as caught:
-        loaded(tmp_path, entry, asked)
-    assert said in str(caught.value)
+        site_references(tmp_path, entry, asked)
+    assert promise in str(caught.value)
     assert "references/site.yaml:" in str(caught.value)
 
 
@@ -103,7 +103,7 @@ def test_a_reference_far_below_its_link_is_refused(
 def test_a_reference_near_its_link_or_with_a_reason_is_taken(
     tmp_path: Path, entry: dict[str, str], asked: str, head: str
 ) -> None:
-    assert len(loaded(tmp_path, entry, asked, head).entries) == 1
+    assert len(site_references(tmp_path, entry, asked, head).entries) == 1
 
 
 @pytest.mark.parametrize(
@@ -117,5 +117,5 @@ def test_a_reference_near_its_link_or_with_a_reason_is_taken(
 )
 def test_a_reason_that_says_nothing_is_refused(tmp_path: Path, asked: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
-        loaded(tmp_path, EDR, asked)
+        site_references(tmp_path, EDR, asked)
     assert message in str(caught.value)

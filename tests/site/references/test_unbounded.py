@@ -47,7 +47,7 @@ BOTH = (*MEASURED, *REPLAYED)
 WHY_NOT = ": bound them, or say in unbounded why not"
 
 
-def loaded(folder: Path, table: str, site: str = SITE) -> References:
+def site_references(folder: Path, table: str, site: str = SITE) -> References:
     for name, text in (("systems", site), ("references", table)):
         (folder / name).mkdir(exist_ok=True)
         (folder / name / "site.yaml").write_text(text, encoding="utf-8")
@@ -91,7 +91,7 @@ def test_what_a_file_says_is_unbounded_hides_no_gap_that_a_change_opens(
     tmp_path: Path, old: str, new: str, providers: tuple[str, ...], found: list[str]
 ) -> None:
     for provider in providers:
-        read = loaded(tmp_path, TABLE.replace(old, new), SITE.replace("nodes:", f"{provider}nodes:"))
+        read = site_references(tmp_path, TABLE.replace(old, new), SITE.replace("nodes:", f"{provider}nodes:"))
         assert [f"{one.weight}: {one.what}" for one in findings(read, NEEDS, TODAY)] == found
 
 
@@ -115,7 +115,7 @@ def test_what_a_file_says_is_unbounded_hides_no_gap_that_a_change_opens(
 def test_what_cannot_be_read_is_refused(tmp_path: Path, old: str, new: str, sentence: str) -> None:
     assert old in TABLE
     with pytest.raises(InputError) as caught:
-        loaded(tmp_path, TABLE.replace(old, new))
+        site_references(tmp_path, TABLE.replace(old, new))
     assert str(caught.value) == f"references/site.yaml:10: unbounded[0]{sentence}"
 
 
@@ -148,7 +148,7 @@ def test_the_sheet_of_references_has_them_with_the_reason(tmp_path: Path) -> Non
     narrowed = TABLE.replace(
         "{benchmark: osu/osu_bw, s", "{fabric: [qdr, fdr], stack: hpcx, rails: 1, benchmark: osu/osu_bw, s"
     )
-    read = loaded(tmp_path, narrowed)
+    read = site_references(tmp_path, narrowed)
     assert as_json(read)["unbounded"] == [
         {
             "system": "site",
@@ -164,7 +164,7 @@ def test_the_sheet_of_references_has_them_with_the_reason(tmp_path: Path) -> Non
     assert lines(read)[-1] == (
         f"  nothing bounds osu/osu_bw {where} up to 512 KiB: short messages pass out of a bucket"
     )
-    assert lines(loaded(tmp_path, TABLE))[-1].startswith("  nothing bounds osu/osu_bw up to 512 KiB: ")
+    assert lines(site_references(tmp_path, TABLE))[-1].startswith("  nothing bounds osu/osu_bw up to 512 KiB: ")
 
 
 REHEARSED = CLONE / "tests/sites/rehearsed"

@@ -880,7 +880,7 @@ def test_the_virtual_cluster_under_slurm_is_the_virtual_cluster(systems: dict[st
 
 
 @pytest.mark.fault("session", "a wrong line in the file that another is like", "systems/virtual.yaml:")
-def test_what_is_wrong_in_a_file_is_said_of_it_and_not_of_one_that_is_like_it(tmp_path: Path, said: str) -> None:
+def test_what_is_wrong_in_a_file_is_said_of_it_and_not_of_one_that_is_like_it(tmp_path: Path, promise: str) -> None:
     folder = tmp_path / "systems"
     folder.mkdir()
     for name in ("virtual", "virtual-slurm"):
@@ -888,7 +888,7 @@ def test_what_is_wrong_in_a_file_is_said_of_it_and_not_of_one_that_is_like_it(tm
         (folder / f"{name}.yaml").write_text(text.replace("burst: 128K", "burst: many"), encoding="utf-8")
     with pytest.raises(InputError) as caught:
         load_systems(folder)
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(promise)
     assert "virtual-slurm" not in str(caught.value)
 
 

@@ -57,7 +57,7 @@ def load(folder: Path, topology: str, text: str = SYSTEM) -> System:
     return load_system(systems / "site.yaml")
 
 
-def refused(folder: Path, topology: str, text: str = SYSTEM) -> str:
+def refusal_of(folder: Path, topology: str, text: str = SYSTEM) -> str:
     with pytest.raises(InputError) as caught:
         load(folder, topology, text)
     return str(caught.value)
@@ -153,7 +153,7 @@ def test_a_file_that_this_person_may_not_look_at_is_a_remark(tmp_path: Path) -> 
 
 
 def test_a_node_at_two_switches_is_refused_unless_the_file_says_whose_they_are(tmp_path: Path) -> None:
-    assert refused(tmp_path, RAILS) == (
+    assert refusal_of(tmp_path, RAILS) == (
         'systems/site.topology:3: found "n1" at b1, and at a1 (line 1), expected each node at one leaf switch; if each '
         "rail has its own switches, say whose they are: topology: {slurm: …, rails: {mlx5_0: a1, mlx5_1: b1}}; else "
         "correct this file, since Slurm only warns of it"
@@ -190,7 +190,7 @@ def test_switches_that_contradict_the_system_are_a_sentence(
     tmp_path: Path, topology: str, old: str, new: str, said: str
 ) -> None:
     text = SYSTEM.replace(old, new) if old else SYSTEM
-    assert refused(tmp_path, topology, text) == said
+    assert refusal_of(tmp_path, topology, text) == said
 
 
 def test_a_file_that_only_the_cluster_has_is_a_remark(tmp_path: Path) -> None:
@@ -220,16 +220,16 @@ STATED = SYSTEM.replace("topology: {slurm: site.topology}", "leaf_switches: {l1:
     ],
 )  # fmt: skip
 def test_groups_and_rails_have_each_leaf_switch_once(tmp_path: Path, old: str, new: str, said: str) -> None:
-    assert said in refused(tmp_path, "", STATED.replace(old, new, 1))
+    assert said in refusal_of(tmp_path, "", STATED.replace(old, new, 1))
 
 
 def test_the_switches_of_rails_are_those_of_all_rails_with_the_same_nodes(tmp_path: Path) -> None:
     bare = STATED.replace("    leaf_switches: {l1: 'n[1-2]', l2: 'n[3-4]'}\n", "")
     one = bare.replace("mlx5_0, port: 1,", "mlx5_0, port: 1, leaf_switches: {a: 'n[1-2]', b: 'n[3-4]'},")
-    assert "fabrics.ib.rails: found no leaf_switches of mlx5_1:1, expected those of each rail" in refused(
+    assert "fabrics.ib.rails: found no leaf_switches of mlx5_1:1, expected those of each rail" in refusal_of(
         tmp_path, "", one
     )
     two = one.replace("mlx5_1, port: 1,", "mlx5_1, port: 1, leaf_switches: {a: 'n[1,3]', c: 'n[2,4]'},")
-    assert "found other nodes at a than mlx5_0:1 has, expected the same nodes, or another switch" in refused(
+    assert "found other nodes at a than mlx5_0:1 has, expected the same nodes, or another switch" in refusal_of(
         tmp_path, "", two
     )

@@ -20,7 +20,7 @@ RAILS = ("hsn0", "hsn1")
 GOOD = 47.8
 
 
-def probed(rails: tuple[str, ...], *bad: tuple[str, str], value: float | None = None) -> Findings:
+def probe_findings(rails: tuple[str, ...], *bad: tuple[str, str], value: float | None = None) -> Findings:
     """Return what probes find if these nodes' rails give this value."""
 
     def measure(probe: Probe, turn: int) -> RailProbe:
@@ -30,7 +30,7 @@ def probed(rails: tuple[str, ...], *bad: tuple[str, str], value: float | None = 
     return find(plan_probes(NODES[:2], NODES[2:], rails), measure, NODES[:2], lambda: 0.0)
 
 
-def blamed(found: Findings) -> set[tuple[str, str | None, str | None]]:
+def blamed_parts(found: Findings) -> set[tuple[str, str | None, str | None]]:
     return {(one.kind, one.node, one.rail) for one in found.suspects}
 
 
@@ -38,40 +38,40 @@ DEAD = (("vn2", "hsn0"), ("vn2", "hsn1"))
 
 
 @pytest.mark.fault("session", "a node that died during the run", "vn2 does not answer: no process starts on it")
-def test_a_node_that_starts_nothing_is_named_and_none_of_its_rails(said: str) -> None:
-    found = probed(RAILS, *DEAD)
+def test_a_node_that_starts_nothing_is_named_and_none_of_its_rails(promise: str) -> None:
+    found = probe_findings(RAILS, *DEAD)
     assert silent_nodes(found, RAILS) == ("vn2",)
     told = with_silent_nodes(found, RAILS, {"vn2": False})
-    assert blamed(told) == {("node", "vn2", None)}
+    assert blamed_parts(told) == {("node", "vn2", None)}
     assert told.sentence == told.suspects[0].reason
     shared = "no partner gets a result from it over hsn0 and hsn1"
-    assert told.sentence == f"{said}, and {shared}; its rails are not judged"
+    assert told.sentence == f"{promise}, and {shared}; its rails are not judged"
     assert (told.fault, "is up and answers" in str(told.look_at)) == ("node", True)
 
 
 @pytest.mark.fault(
     "session", "a node that answers over none of its rails", "vn2 gives no partner a result over any of its"
 )
-def test_a_node_that_answers_over_no_rail_is_named(said: str) -> None:
-    told = with_silent_nodes(probed(RAILS, *DEAD), RAILS, {})
-    assert blamed(told) == {("node", "vn2", None)}
-    assert told.sentence.startswith(said)
+def test_a_node_that_answers_over_no_rail_is_named(promise: str) -> None:
+    told = with_silent_nodes(probe_findings(RAILS, *DEAD), RAILS, {})
+    assert blamed_parts(told) == {("node", "vn2", None)}
+    assert told.sentence.startswith(promise)
 
 
 def test_a_node_with_one_dead_rail_keeps_it() -> None:
-    found = probed(RAILS, ("vn2", "hsn1"))
+    found = probe_findings(RAILS, ("vn2", "hsn1"))
     assert silent_nodes(found, RAILS) == ()
     assert with_silent_nodes(found, RAILS, {"vn2": False}) == found
 
 
 def test_the_only_rail_of_a_node_on_which_processes_start_stays_the_suspect() -> None:
-    found = probed(("hsn0",), ("vn2", "hsn0"))
+    found = probe_findings(("hsn0",), ("vn2", "hsn0"))
     assert with_silent_nodes(found, ("hsn0",), {"vn2": True}) == found
-    assert blamed(with_silent_nodes(found, ("hsn0",), {"vn2": False})) == {("node", "vn2", None)}
+    assert blamed_parts(with_silent_nodes(found, ("hsn0",), {"vn2": False})) == {("node", "vn2", None)}
 
 
 def test_slow_rails_of_a_node_are_no_silence() -> None:
-    assert silent_nodes(probed(RAILS, *DEAD, value=24.0), RAILS) == ()
+    assert silent_nodes(probe_findings(RAILS, *DEAD, value=24.0), RAILS) == ()
 
 
 BOTH = (label_of(RAILS),)
@@ -80,12 +80,12 @@ BOTH = (label_of(RAILS),)
 @pytest.mark.fault(
     "rail", "both rails of a node behind one port", "each of hsn0 and hsn1 is good alone, but both at once"
 )
-def test_rails_that_are_slow_together_alone_name_what_they_share(said: str) -> None:
-    alone, together = probed(RAILS), probed(BOTH, ("vn2", BOTH[0]), value=24.0)
+def test_rails_that_are_slow_together_alone_name_what_they_share(promise: str) -> None:
+    alone, together = probe_findings(RAILS), probe_findings(BOTH, ("vn2", BOTH[0]), value=24.0)
     assert alone.is_clear
     found = shared_part(alone, together, RAILS)
-    assert blamed(found) == {("node", "vn2", None)}
-    assert found.sentence.startswith(f"{said} are not: ") and "24.00 MB/s" in found.sentence
+    assert blamed_parts(found) == {("node", "vn2", None)}
+    assert found.sentence.startswith(f"{promise} are not: ") and "24.00 MB/s" in found.sentence
     assert found.sentence.endswith("; what they share on vn2 is at fault")
     assert (
         found.look_at
@@ -95,7 +95,7 @@ def test_rails_that_are_slow_together_alone_name_what_they_share(said: str) -> N
 
 
 def test_rails_that_are_good_together_blame_nobody() -> None:
-    found = shared_part(probed(RAILS), probed(BOTH), RAILS)
+    found = shared_part(probe_findings(RAILS), probe_findings(BOTH), RAILS)
     assert (found.suspects, found.sentence) == (
         (),
         f"{none_slow(24, None)}; hsn0 and hsn1 at once were also measured, and no node was slow with them",
@@ -127,9 +127,9 @@ FIGURES = "slow: {} MB/s to vn3, {} MB/s from vn3 (42.3 %; bound 85.0 %)"
     ],
 )  # fmt: skip
 def test_a_rail_that_is_slow_one_way_says_which(
-    sent: tuple[float | None, ...], received: tuple[float | None, ...], then: str, said: str
+    sent: tuple[float | None, ...], received: tuple[float | None, ...], then: str, promise: str
 ) -> None:
-    assert direction("vn2", "vn3", sent, received) == f"{said}{then}"
+    assert direction("vn2", "vn3", sent, received) == f"{promise}{then}"
 
 
 def test_a_rail_that_is_slow_both_ways_says_so_and_one_without_a_result_says_nothing() -> None:
@@ -138,7 +138,7 @@ def test_a_rail_that_is_slow_both_ways_says_so_and_one_without_a_result_says_not
 
 
 def test_a_good_partner_is_none_of_the_suspects() -> None:
-    found = probed(RAILS, ("vn2", "hsn1"), value=24.0)
+    found = probe_findings(RAILS, ("vn2", "hsn1"), value=24.0)
     (suspect,) = found.suspects
     assert good_partner(found, suspect) in ("vn1", "vn3", "vn4")
     assert good_partner(Findings((), ""), Suspect("rail", "", "vn2", "hsn1")) is None

@@ -11,7 +11,7 @@ import pytest
 from railyard.verdict.blame import gpu_pairs, gpu_pairs_text
 from railyard.verdict.blame.gpu_pairs import PairsVerdict
 from tests.made.nccl_output import GIB, curve, output
-from tests.made.nccl_pair_logs import End, Made, Rate, healthy, logs, names, node, slow, text
+from tests.made.nccl_pair_logs import End, PairLog, Rate, healthy, logs, names, node, slow, text
 
 GENUINE = Path(__file__).parents[4] / "shared" / "gpu" / "h100-17-nodes-pairs"
 NODES = names(9)
@@ -20,11 +20,11 @@ gpu_pairs_draws = importlib.import_module("benchmarks.gpu_pairs")
 ALL = tuple("01234567")
 
 
-def judged(made: Iterable[Made]) -> PairsVerdict:
+def judge_logs(made: Iterable[PairLog]) -> PairsVerdict:
     return gpu_pairs.judge(gpu_pairs.read_tests((one.name, one.text) for one in made))
 
 
-def named(found: PairsVerdict) -> set[tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]]]:
+def blamed_parts(found: PairsVerdict) -> set[tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]]]:
     return {(one.kind, one.nodes, tuple(sorted(one.gpus))) for one in found.named_parts}
 
 
@@ -77,8 +77,8 @@ PLANTED: list[tuple[str, Rate, Sequence[int], set[tuple[str, tuple[str, ...], tu
 def test_planted_fault_is_named_and_no_healthy_part(
     what: str, rate: Rate, gpus: Sequence[int], expected: set[tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]]]
 ) -> None:
-    found = judged(logs(NODES, rate, gpus))
-    assert named(found) == expected, what
+    found = judge_logs(logs(NODES, rate, gpus))
+    assert blamed_parts(found) == expected, what
     assert [one for one in found.blamed if one.sure == "open"] == []
     assert found.is_good == (not expected)
 
@@ -97,22 +97,24 @@ def test_of_two_halves_that_are_slow_to_one_another_no_smaller_part_is_named() -
         slow(0.5, *(end for name in leaf for end in node(name)), good_together=True),
         slow(0.1, *((name, 1) for name in rail), good_together=True),
     )
-    found = judged(logs(nodes, rate, (8, 4, 1), seed=1116))
+    found = judge_logs(logs(nodes, rate, (8, 4, 1), seed=1116))
     assert [one for one in found.named_parts if not any("1" in group for group in one.gpus)] == []
     assert {one.nodes for one in found.named_parts} & {leaf, tuple(sorted(set(nodes) - set(leaf)))}
 
 
 def test_a_node_whose_gpus_are_each_slow_with_another_partner_is_not_taken_for_one_gpu() -> None:
-    found = judged(logs(names(6), slow(0.5, *node("n03")), (8, 1)))
-    ((kind, nodes, groups),) = named(found)
+    found = judge_logs(logs(names(6), slow(0.5, *node("n03")), (8, 1)))
+    ((kind, nodes, groups),) = blamed_parts(found)
     assert (kind, nodes) == ("node", ("n03",)) and len(groups) == 4
     assert found.blamed == found.named_parts
 
 
 @pytest.mark.parametrize("rate", [pair_of("n02", "n06", 0.0), slow(0.0, *node("n03"))])
 def test_a_rate_of_0_is_compared_with_healthy_pairs(rate: Rate) -> None:
-    made = [Made(one.name, re.sub(r"\b0\.00 +0\.00\b", "0.00    0.00", one.text)) for one in logs(NODES, _least(rate))]
-    said = gpu_pairs_text.text(judged(made))
+    made = [
+        PairLog(one.name, re.sub(r"\b0\.00 +0\.00\b", "0.00    0.00", one.text)) for one in logs(NODES, _least(rate))
+    ]
+    said = gpu_pairs_text.text(judge_logs(made))
     assert re.search(r"alltoall_perf with 8 GPUs per node: 0\.00 of 23\.\d\d GB/s", said)
     assert "of 0.00 GB/s" not in said
 
@@ -142,12 +144,12 @@ def test_pairs_across_leaves_that_are_all_slower_than_those_within_are_told() ->
 
 def test_a_node_has_one_name_whether_or_not_its_domain_is_printed() -> None:
     made = list(logs(NODES, slow(0.6, *node("n03"))))
-    long = [Made(one.name, one.text.replace(" on n03 ", " on n03.cluster ")) for one in made[::2]]
-    found = judged([*long, *made[1::2]])
+    long = [PairLog(one.name, one.text.replace(" on n03 ", " on n03.cluster ")) for one in made[::2]]
+    found = judge_logs([*long, *made[1::2]])
     assert {one.nodes for one in found.named_parts} == {("n03",)} and found.no_log == ()
     # Two domains are two nodes.
-    other = [Made(one.name, one.text.replace(" on n03 ", " on n03.other ")) for one in made[1::2]]
-    assert {one.nodes[0] for one in judged([*long, *other]).named_parts} == {"n03.cluster", "n03.other"}
+    other = [PairLog(one.name, one.text.replace(" on n03 ", " on n03.other ")) for one in made[1::2]]
+    assert {one.nodes[0] for one in judge_logs([*long, *other]).named_parts} == {"n03.cluster", "n03.other"}
 
 
 def test_a_node_with_a_leaf_switch_and_no_log_is_not_covered() -> None:
@@ -163,10 +165,10 @@ def test_slow_gpu_is_named_by_its_number(gpu: int) -> None:
     made = [*logs(NODES, rate, (8,))]
     for pid, (own, partner) in enumerate(itertools.product(range(8), ("n01", "n02", "n03")), start=500):
         made.append(
-            Made(f"G1_{own}_{partner}", text("n05", partner, (own,), (own,), 13.5 * (0.5 if own == gpu else 1), pid))
+            PairLog(f"G1_{own}_{partner}", text("n05", partner, (own,), (own,), 13.5 * (0.5 if own == gpu else 1), pid))
         )
-    found = judged(made)
-    assert named(found) == {("gpu", ("n05",), ((str(gpu),),))}
+    found = judge_logs(made)
+    assert blamed_parts(found) == {("gpu", ("n05",), ((str(gpu),),))}
     said = gpu_pairs_text.text(found)
     assert f"n05, GPU {gpu} (0000:" in said
 
@@ -175,21 +177,21 @@ def test_slow_gpu_is_named_by_its_number(gpu: int) -> None:
 @pytest.mark.parametrize("gpus", [(1,), (4, 1)])
 def test_no_healthy_node_is_named_where_each_gpu_has_few_partners(gpus: Sequence[int], gpu: int) -> None:
     """With one GPU of each node, most GPUs meet one or two others: then either end may be the slow one."""
-    found = judged(logs(names(7), slow(0.5, ("n05", gpu)), gpus))
+    found = judge_logs(logs(names(7), slow(0.5, ("n05", gpu)), gpus))
     assert {name for one in found.named_parts for name in one.nodes} <= {"n05"}
     assert found.is_good == ("slow" not in found.states.values())
 
 
 def test_all_slow_alike_blames_nobody_and_says_so() -> None:
-    found = judged(logs(NODES, lambda _a, _b: 0.4, (8,)))
+    found = judge_logs(logs(NODES, lambda _a, _b: 0.4, (8,)))
     assert found.blamed == ()
     assert "a fault that all nodes share is not seen" in gpu_pairs_text.text(found)
 
 
 def test_a_missing_log_is_not_covered_and_the_fault_is_named_still() -> None:
     made = [one for one in logs(NODES, slow(0.6, *node("n03")), (8,)) if "n01_n03" not in one.name]
-    found = judged(made)
-    assert named(found) == {("node", ("n03",), (ALL,))}
+    found = judge_logs(made)
+    assert blamed_parts(found) == {("node", ("n03",), (ALL,))}
     assert found.no_log == (("n01", "n03"),)
     assert "1 pair without a test: n01-n03" in gpu_pairs_text.text(found)
 
@@ -197,19 +199,19 @@ def test_a_missing_log_is_not_covered_and_the_fault_is_named_still() -> None:
 def test_a_node_with_one_slow_log_alone_is_not_named() -> None:
     """There is only one log of n03: nobody can tell whether the node is slow or its partner's path to it."""
     made = [one for one in logs(NODES, slow(0.6, *node("n03")), (8,)) if "n03" not in one.name or "n01_n03" in one.name]
-    found = judged(made)
+    found = judge_logs(made)
     assert found.named_parts == ()
     assert [(one.kind, one.nodes, one.sure) for one in found.blamed] == [("node", ("n03",), "open")]
     assert not found.is_good
 
 
-def change(made: Iterable[Made], name: str, to: Callable[[str], str]) -> list[Made]:
-    return [Made(one.name, to(one.text)) if name in one.name else one for one in made]
+def change(made: Iterable[PairLog], name: str, to: Callable[[str], str]) -> list[PairLog]:
+    return [PairLog(one.name, to(one.text)) if name in one.name else one for one in made]
 
 
 def test_a_log_that_is_cut_is_neither_good_nor_blamed() -> None:
     made = change(logs(NODES, healthy, (8,)), "n02_n05", lambda whole: whole[: whole.index("   67108864")])
-    found = judged(made)
+    found = judge_logs(made)
     assert found.named_parts == ()
     assert [(one.kind, one.nodes, one.sure) for one in found.blamed] == [("pair", ("n02", "n05"), "open")]
     assert not found.is_good
@@ -229,21 +231,21 @@ def test_wrong_data_is_never_good() -> None:
     made = change(
         logs(NODES, healthy, (8,)), "n02_n05", lambda _: text("n02", "n05", range(8), range(8), 23.6, 77, wrong=3)
     )
-    found = judged(made)
+    found = judge_logs(made)
     assert [(one.kind, one.nodes) for one in found.named_parts] == [("pair", ("n02", "n05"))]
     assert "it moved wrong data" in gpu_pairs_text.text(found)
 
 
 def test_the_same_run_twice_counts_once() -> None:
     made = [*logs(NODES, healthy, (8,))]
-    found = judged([*made, Made("copy.log", made[0].text)])
+    found = judge_logs([*made, PairLog("copy.log", made[0].text)])
     assert len(found.recorded.tests) == len(made)
     assert found.recorded.not_used[0].why.endswith(f"the same run is also in {made[0].name}, where it counts")
 
 
 def test_a_pair_that_is_slow_in_one_of_two_runs_is_not_named() -> None:
-    made = [*logs(NODES, healthy, (8,)), Made("again.log", text("n01", "n02", range(8), range(8), 9.0, 900))]
-    found = judged(made)
+    made = [*logs(NODES, healthy, (8,)), PairLog("again.log", text("n01", "n02", range(8), range(8), 9.0, 900))]
+    found = judge_logs(made)
     assert found.named_parts == ()
     assert [(one.nodes, one.sure) for one in found.blamed] == [(("n01", "n02"), "open")]
 
@@ -251,7 +253,7 @@ def test_a_pair_that_is_slow_in_one_of_two_runs_is_not_named() -> None:
 def test_other_jobs_are_not_used_each_with_its_reason() -> None:
     one_node = text("n01", "n01", range(4), range(4, 8), 300.0, 801)
     unequal = text("n01", "n02", range(4), range(8), 20.0, 802)
-    found = judged([*logs(NODES, healthy, (8,)), Made("one.log", one_node), Made("unequal.log", unequal)])
+    found = judge_logs([*logs(NODES, healthy, (8,)), PairLog("one.log", one_node), PairLog("unequal.log", unequal)])
     assert [one.why for one in found.recorded.not_used] == [
         "alltoall_perf: 1 node (n01), expected a pair",
         "alltoall_perf: 4 GPUs of n01 and 8 of n02, expected the same number of both",
@@ -261,7 +263,7 @@ def test_other_jobs_are_not_used_each_with_its_reason() -> None:
 
 
 def test_too_few_pairs_are_not_judged() -> None:
-    found = judged(list(logs(NODES, healthy, (8,)))[:2])
+    found = judge_logs(list(logs(NODES, healthy, (8,)))[:2])
     assert set(found.states.values()) == {"unjudged"}
     assert not found.is_good
     said = gpu_pairs_text.text(found)
@@ -278,9 +280,9 @@ def test_a_node_whose_tests_are_slow_at_some_long_sizes_alone_is_named(slow_at: 
         rates = curve(85)
         if "n03" in pair:
             rates |= dict.fromkeys(slow_at, 20.0)
-        made.append(Made(f"{'_'.join(pair)}.log", output("alltoall", rates, pair, pid=1000 + 100 * at)))
-    found = judged(made)
-    assert named(found) == {("node", ("n03",), (ALL,))}
+        made.append(PairLog(f"{'_'.join(pair)}.log", output("alltoall", rates, pair, pid=1000 + 100 * at)))
+    found = judge_logs(made)
+    assert blamed_parts(found) == {("node", ("n03",), (ALL,))}
     assert "20.00 of 84." in gpu_pairs_text.text(found)
 
 
@@ -288,8 +290,10 @@ def test_a_log_that_ends_before_its_second_test_is_not_good() -> None:
     def two(whole: str) -> str:
         return whole + whole.replace("alltoall", "sendrecv").replace("none ", "sum  ")
 
-    made = [Made(one.name, one.text if "n02_n05" in one.name else two(one.text)) for one in logs(NODES, healthy, (1,))]
-    found = judged(made)
+    made = [
+        PairLog(one.name, one.text if "n02_n05" in one.name else two(one.text)) for one in logs(NODES, healthy, (1,))
+    ]
+    found = judge_logs(made)
     assert [log for log, _ in found.lacking] == ["nccl_G1_n02_n05.log"]
     assert not found.is_good
 
@@ -298,13 +302,13 @@ def test_leaf_switches_set_what_is_healthy_within_and_across() -> None:
     """A network with blocking between its leaves gives less across them, and is still healthy."""
     leaf_of = {name: "leaf1" if name < "n06" else "leaf2" for name in NODES}
 
-    def blocked(a: End, b: End) -> float | None:
+    def blocked_rate(a: End, b: End) -> float | None:
         own = 0.7 if "n03" in (a[0], b[0]) else 1.0
         return own if leaf_of[a[0]] == leaf_of[b[0]] else 0.5 * own
 
-    made = gpu_pairs.read_tests((one.name, one.text) for one in logs(NODES, blocked, (8,)))
+    made = gpu_pairs.read_tests((one.name, one.text) for one in logs(NODES, blocked_rate, (8,)))
     found = gpu_pairs.judge(made, leaf_of)
-    assert named(found) == {("node", ("n03",), (ALL,))}
+    assert blamed_parts(found) == {("node", ("n03",), (ALL,))}
     said = gpu_pairs_text.text(found)
     assert "n03: at least one of the GPUs 0, 1, 2, 3, 4, 5, 6, 7, or what they share; connected to leaf1\n" in said
     assert "alltoall_perf with 8 GPUs per node across leaves: healthy is 11.8" in said
@@ -314,8 +318,10 @@ def test_what_lies_between_good_and_slow_is_not_judged() -> None:
     """If healthy pairs scatter, it is unclear whether a pair that is about 12 % lower is slow."""
     pairs = list(itertools.combinations(NODES, 2))
     rates = [23.6 * (0.8 + 0.2 * (at * 7 % len(pairs)) / len(pairs)) for at in range(len(pairs))]
-    made = [Made(f"{a}_{b}", text(a, b, range(8), range(8), rate)) for (a, b), rate in zip(pairs, rates, strict=True)]
-    found = judged(made)
+    made = [
+        PairLog(f"{a}_{b}", text(a, b, range(8), range(8), rate)) for (a, b), rate in zip(pairs, rates, strict=True)
+    ]
+    found = judge_logs(made)
     bound = found.levels[0].bound
     between = {test for test, share in found.shares.items() if bound <= share < 0.9}
     assert 0.8 < bound < 0.88
@@ -327,7 +333,7 @@ def test_what_lies_between_good_and_slow_is_not_judged() -> None:
 
 
 def test_few_logs_suffice_for_a_node() -> None:
-    found = judged(logs(NODES, slow(0.6, *node("n03")), (8,)))
+    found = judge_logs(logs(NODES, slow(0.6, *node("n03")), (8,)))
     few = gpu_pairs.sufficient(found)
     assert few.same_parts
     assert len(few.logs) < len(found.recorded.logs) / 2
@@ -349,7 +355,7 @@ BROKEN = {(f"cnode2-{a:03}", f"cnode2-{b:03}") for a, b in ((2, 8), (3, 8), (8, 
 
 def test_genuine_logs_name_one_rail_of_nine_nodes_and_five_pairs(genuine: PairsVerdict) -> None:
     assert len(genuine.recorded.tests) == 810
-    assert named(genuine) == {("part", RAIL_4, (("4",),)), *(("pair", pair, ()) for pair in BROKEN)}
+    assert blamed_parts(genuine) == {("part", RAIL_4, (("4",),)), *(("pair", pair, ()) for pair in BROKEN)}
     part = genuine.blamed[0]
     assert genuine.recorded.names[RAIL_4[0], "4"] == "GPU 4 (0000:9d:00)"
     assert part.sure == "shown"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from railyard.verdict.blame import gpu_pairs
-from railyard.verdict.blame.gpu_pairs import Ask, RepeatJudgement, judged_again, next_pairs, settle_pairs
+from railyard.verdict.blame.gpu_pairs import Ask, RepeatJudgement, judge_repeats, next_pairs, settle_pairs
 from tests.made.nccl_pair_logs import HEALTHY, Rate, healthy, logs, names, node, slow, text
 
 ALL = tuple(range(8))
@@ -13,7 +13,7 @@ ALL = tuple(range(8))
 Meets = Callable[[str, str], float]
 
 
-def measured(rate: Rate, a: str, b: str, gpu: int | None, turn: int) -> str:
+def pair_log(rate: Rate, a: str, b: str, gpu: int | None, turn: int) -> str:
     """Return the log of one pair by itself."""
     used = ALL if gpu is None else (gpu,)
     shares = [rate((a, one), (b, one)) for one in used]
@@ -33,14 +33,14 @@ def search(rate: Rate, count: int = 6, meets: Meets = lambda a, b: 1.0) -> tuple
         )
     at_once, asked = set(texts), list[Ask]()
     for turn in range(20):
-        again = judged_again(gpu_pairs.read_tests(texts.items()), at_once)
+        again = judge_repeats(gpu_pairs.read_tests(texts.items()), at_once)
         asks = next_pairs(again)
         if not asks:
             return again, asked
         assert not set(asks) & set(asked), "nothing is asked for twice"
         asked += asks
         for ask in asks:
-            texts[f"alone/{ask.word}"] = measured(rate, ask.first, ask.second, ask.gpu, turn)
+            texts[f"alone/{ask.word}"] = pair_log(rate, ask.first, ask.second, ask.gpu, turn)
     raise AssertionError("it asks for ever")
 
 
@@ -67,10 +67,10 @@ def test_a_node_whose_gpus_are_all_slow_stays_a_node() -> None:
 
 
 def test_a_pair_is_measured_alone_and_stays_a_pair() -> None:
-    def between(a: tuple[str, int], b: tuple[str, int]) -> float:
+    def rate_between(a: tuple[str, int], b: tuple[str, int]) -> float:
         return 0.5 if {a[0], b[0]} == {"n01", "n04"} else 1.0
 
-    again, asked = search(between)
+    again, asked = search(rate_between)
     assert asked == [Ask("n01", "n04")]
     assert [(one.kind, one.nodes) for one in again.judged.blamed] == [("pair", ("n01", "n04"))]
 

@@ -23,7 +23,7 @@ from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.wording import NOBODY_BLAMED
 from railyard.verdict.wording import pair_search as search_words
 from railyard.verdict.wording.blame import none_slow
-from tests.made.simulated import Faults, Simulated, Tree
+from tests.made.fat_tree import Faults, SimulatedNetwork, Tree
 
 HOSTS = "vn1 vn2 vn3 vn4"
 SETTINGS = Settings(repeats=3)
@@ -43,7 +43,7 @@ def pairs_of_node(node: int, value: float) -> dict[frozenset[int], float]:
     return {frozenset((node, other)): value for other in range(4) if other != node}
 
 
-def measured(slow: Mapping[frozenset[int], float]) -> list[Table]:
+def step_tables(slow: Mapping[frozenset[int], float]) -> list[Table]:
     """Return the tables of all steps if these pairs are slow in one direction whenever they are measured."""
     tables = [table("pairs", rounds(4), slow)]
     while isinstance(step := next_step(tables, SETTINGS, None), Step):
@@ -51,7 +51,7 @@ def measured(slow: Mapping[frozenset[int], float]) -> list[Table]:
     return tables
 
 
-def blamed(found: Findings) -> list[tuple[str, str | None, str | None]]:
+def blamed_parts(found: Findings) -> list[tuple[str, str | None, str | None]]:
     return [(one.kind, one.node, one.rail) for one in found.suspects]
 
 
@@ -64,35 +64,35 @@ def rails(slow: Mapping[str, Mapping[frozenset[int], float]], tables: list[Table
 
 
 def test_a_healthy_network_needs_no_second_step() -> None:
-    tables = measured({})
+    tables = step_tables({})
     assert len(tables) == 1
-    assert blamed(findings(tables, SETTINGS, None, {}, ("hsn0",), 48.2)) == []
+    assert blamed_parts(findings(tables, SETTINGS, None, {}, ("hsn0",), 48.2)) == []
 
 
 def test_a_slow_node_is_measured_alone_and_named_with_its_rail() -> None:
-    tables = measured(pairs_of_node(1, 10.0))
+    tables = step_tables(pairs_of_node(1, 10.0))
     assert len(tables) == 2
     found = findings(tables, SETTINGS, 45.0, {}, ("hsn0",), 48.2)
-    assert blamed(found) == [("rail", "vn2", "hsn0")]
+    assert blamed_parts(found) == [("rail", "vn2", "hsn0")]
 
 
 def test_of_two_rails_the_slow_one_is_named_and_not_the_node() -> None:
-    tables = measured(pairs_of_node(1, 19.0))
+    tables = step_tables(pairs_of_node(1, 19.0))
     alone = rails({"hsn0": {}, "hsn1": pairs_of_node(1, 5.0)}, tables)
     found = findings(tables, SETTINGS, 45.0, alone, ("hsn0", "hsn1"), 48.2)
-    assert blamed(found) == [("rail", "vn2", "hsn1")]
+    assert blamed_parts(found) == [("rail", "vn2", "hsn1")]
 
 
 def test_a_node_that_no_rail_explains_is_named_itself() -> None:
-    tables = measured(pairs_of_node(1, 19.0))
+    tables = step_tables(pairs_of_node(1, 19.0))
     found = findings(tables, SETTINGS, 45.0, rails({"hsn0": {}, "hsn1": {}}, tables), ("hsn0", "hsn1"), 48.2)
-    assert blamed(found) == [("node", "vn2", None)]
+    assert blamed_parts(found) == [("node", "vn2", None)]
     assert found.sentence.endswith(f"; {none_slow(48, None)}")
 
 
 def test_one_slow_pair_is_named_and_neither_of_its_nodes() -> None:
-    tables = measured({frozenset((0, 2)): 20.0})
-    assert blamed(findings(tables, SETTINGS, 45.0, {}, ("hsn0",), 48.2)) == [("pair", "vn1-vn3", "hsn0")]
+    tables = step_tables({frozenset((0, 2)): 20.0})
+    assert blamed_parts(findings(tables, SETTINGS, 45.0, {}, ("hsn0",), 48.2)) == [("pair", "vn1-vn3", "hsn0")]
 
 
 def test_a_pair_that_was_slow_in_the_rounds_alone_is_nobodys_fault() -> None:
@@ -100,18 +100,18 @@ def test_a_pair_that_was_slow_in_the_rounds_alone_is_nobodys_fault() -> None:
     tables = [table("pairs", rounds(4), slow)]
     while isinstance(step := next_step(tables, SETTINGS, None), Step):
         tables.append(table("alone", step.rounds * step.repeats, {}))
-    assert blamed(findings(tables, SETTINGS, 45.0, {}, ("hsn0",), 48.2)) == []
+    assert blamed_parts(findings(tables, SETTINGS, 45.0, {}, ("hsn0",), 48.2)) == []
 
 
 def test_steps_that_were_not_measured_blame_nobody_and_say_so() -> None:
-    tables = measured(pairs_of_node(1, 10.0))[:1]
+    tables = step_tables(pairs_of_node(1, 10.0))[:1]
     found = findings(tables, SETTINGS, 45.0, {}, ("hsn0",), 48.2)
     assert found.suspects == ()
     assert found.sentence.endswith(search_words.step_unmeasured("", NOBODY_BLAMED))
 
 
 def test_a_table_that_is_not_the_steps_blames_nobody_and_says_so() -> None:
-    tables = [*measured(pairs_of_node(1, 10.0))[:1], table("alone", (((0, 2),),), {})]
+    tables = [*step_tables(pairs_of_node(1, 10.0))[:1], table("alone", (((0, 2),),), {})]
     found = findings(tables, SETTINGS, 45.0, {}, ("hsn0",), 48.2)
     assert found.suspects == ()
     assert found.sentence.startswith(f"{NOBODY_BLAMED}: step alone: ")
@@ -145,7 +145,7 @@ ALL_OF_TREE = " ".join(TREE.layout().nodes)
 
 def of_tree(faults: Faults, places: Places) -> Findings:
     """Return who is blamed for faults of a simulated fat tree of eight leaves, from tables like those of a job."""
-    network = Simulated(TREE, faults, 3)
+    network = SimulatedNetwork(TREE, faults, 3)
     tables: list[Table] = []
     step: Step | Verdict = next(search(TREE.layout()))
     while isinstance(step, Step):
@@ -169,11 +169,11 @@ def test_without_leaves_a_slow_side_is_nobodys_fault() -> None:
 
 
 def test_a_slow_node_of_a_known_side_is_still_that_node() -> None:
-    assert blamed(of_tree(Faults(nodes={43: 0.5}), LEAF_OF)) == [("rail", "n0043", "mlx5_0")]
+    assert blamed_parts(of_tree(Faults(nodes={43: 0.5}), LEAF_OF)) == [("rail", "n0043", "mlx5_0")]
 
 
 def test_a_node_at_no_known_leaf_blames_nobody_and_says_so() -> None:
-    tables = measured(pairs_of_node(1, 10.0))
+    tables = step_tables(pairs_of_node(1, 10.0))
     found = findings(tables, SETTINGS, 45.0, {}, ("hsn0",), 48.2, Places({"vn1": "leaf1"}))
     assert found == Findings((), f"{NOBODY_BLAMED}: vn2 is at none of the known leaf switches, which have 1 nodes")
 

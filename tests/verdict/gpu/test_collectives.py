@@ -14,8 +14,8 @@ from railyard.verdict.assess import Assessment
 from railyard.verdict.gpu.collectives import shape_of_run
 from railyard.verdict.wording import gpu_runs
 from railyard.verdict.wording.gpu_runs import above_floor_of_healthy
-from tests.made.judged import case_of, judged
-from tests.made.nccl import GPUS, RAILS, REPORT_ONLY, SIZES, SYSTEM, gpu_site, output, over_nics, said
+from tests.made.judged_run import case_of, judge_output
+from tests.made.nccl import GPUS, RAILS, REPORT_ONLY, SIZES, SYSTEM, gpu_site, log_line, output, over_nics
 
 OWN = {gpu: gpu for gpu in range(GPUS)}
 #: Healthy values, GB/s times 1000: four NICs of 49.7 GB/s carry a ring's busbw.
@@ -57,7 +57,7 @@ def run(
     )  # fmt: skip
     each = mb if isinstance(mb, Mapping) else dict.fromkeys(RAILS[:rails], 0.1 if mb is None else mb)
     moved = {node: {rail: (value, value) for rail, value in each.items()} for node in nodes}
-    return judged(case, text, nccl.parse, moved, **left)
+    return judge_output(case, text, nccl.parse, moved, **left)
 
 
 #: A ring over 16 GPUs carries 2 x 15/16 of the size through the four NICs of a node.
@@ -166,7 +166,7 @@ def test_a_rail_that_nothing_used_is_the_librarys_doing(tmp_path: Path) -> None:
 
 
 def test_sockets_in_place_of_infiniband_are_named_with_their_reason(tmp_path: Path) -> None:
-    log = [said("g1", 0, "NET/IB : No device found."), said("g1", 0, "Using network Socket")]
+    log = [log_line("g1", 0, "NET/IB : No device found."), log_line("g1", 0, "Using network Socket")]
     found = run(tmp_path, "nccl/all_reduce_perf", mb=0.1, log=log)
     assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
     assert found.verdict.sentence == (
@@ -257,28 +257,28 @@ def test_two_gpus_of_a_node_in_one_group_are_a_launcher_that_deals_ranks_otherwi
 # One node
 
 
-def within(folder: Path, **changes: Any) -> Assessment:
-    lines = [said("g1", gpu, f"Channel 00/0 : {gpu}[{gpu}] -> {(gpu + 1) % 4}[{gpu}] via P2P/CUMEM") for gpu in OWN]
+def run_within_node(folder: Path, **changes: Any) -> Assessment:
+    lines = [log_line("g1", gpu, f"Channel 00/0 : {gpu}[{gpu}] -> {(gpu + 1) % 4}[{gpu}] via P2P/CUMEM") for gpu in OWN]
     given: dict[str, Any] = {"nodes": ("g1",), "rails": 1, "within": True, "log": lines, **changes}
     rates = given.pop("rates", dict.fromkeys(SIZES, 350_000.0))
     return run(folder, "nccl/all_reduce_perf/one-node", rates, **given)
 
 
 def test_a_nodes_own_links_carry_it_and_no_nic(tmp_path: Path) -> None:
-    found = within(tmp_path)
+    found = run_within_node(tmp_path)
     assert found.verdict.state == "report-only", found.verdict.text
     assert "in NVLink" in found.path.sentence
 
 
 def test_a_nic_that_carried_what_nvlink_should_have_fails(tmp_path: Path) -> None:
-    found = within(tmp_path, mb={"mlx5_0:1": 90_000.0})
+    found = run_within_node(tmp_path, mb={"mlx5_0:1": 90_000.0})
     assert (found.verdict.state, found.verdict.rule) == ("fail", 4)
     assert "mlx5_0:1 of g1 carried 90000.0 MB while the group of GPUs within g1 moved" in found.verdict.sentence
 
 
 def test_shared_memory_in_place_of_nvlink_is_named(tmp_path: Path) -> None:
-    log = [said("g1", 0, "Channel 00 : 0[0] -> 1[1] via SHM/direct/direct")]
-    found = within(tmp_path, log=log)
+    log = [log_line("g1", 0, "Channel 00 : 0[0] -> 1[1] via SHM/direct/direct")]
+    found = run_within_node(tmp_path, log=log)
     assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
     assert found.verdict.sentence == (
         "the connection from rank 0 to rank 1 (line 10 of the output) went through the host's memory (SHM/direct), "
@@ -287,24 +287,24 @@ def test_shared_memory_in_place_of_nvlink_is_named(tmp_path: Path) -> None:
 
 
 def test_more_than_nvlink_can_show_is_impossible(tmp_path: Path) -> None:
-    found = within(tmp_path, rates=dict.fromkeys(SIZES, 950_000.0))
+    found = run_within_node(tmp_path, rates=dict.fromkeys(SIZES, 950_000.0))
     assert (found.verdict.state, found.verdict.rule) == ("fail", 3)
 
 
-def over(folder: Path, **changes: Any) -> Assessment:
+def run_over_nics(folder: Path, **changes: Any) -> Assessment:
     given: dict[str, Any] = {"nodes": ("g1",), "mb": MOVED * 1.5 / 1e6, **changes}
     return run(folder, "nccl/all_reduce_perf/over-nics", given.pop("rates", RATES_OF_A_GROUP), **given)
 
 
 def test_a_node_over_its_nics_moves_each_gpus_share_through_its_own(tmp_path: Path) -> None:
-    assert over(tmp_path).verdict.state == "report-only"
-    found = over(tmp_path, mb=0.5 * MOVED / 1e6)
+    assert run_over_nics(tmp_path).verdict.state == "report-only"
+    found = run_over_nics(tmp_path, mb=0.5 * MOVED / 1e6)
     assert (found.verdict.rule, found.path.state) == (4, "not-proven")
 
 
 def test_a_node_that_was_to_use_its_nics_and_used_nvlink_is_named(tmp_path: Path) -> None:
-    log = [said("g1", 0, "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM")]
-    found = over(tmp_path, log=log)
+    log = [log_line("g1", 0, "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM")]
+    found = run_over_nics(tmp_path, log=log)
     assert found.verdict.rule == 1 and "went by P2P/CUMEM, expected a NIC" in found.verdict.sentence
 
 

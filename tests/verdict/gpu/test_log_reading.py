@@ -7,7 +7,7 @@ from railyard.verdict.gpu import log_reading
 from railyard.verdict.gpu.log_word import word
 from railyard.verdict.gpu.run import of_words
 from railyard.verdict.wording import gpu_log as log_words
-from tests.made.nccl import RAILS, over_nics, said
+from tests.made.nccl import RAILS, log_line, over_nics
 
 TARGET = of_words("gpus=4,nvlink=4,nics=4,link=ib-ndr")
 TWO = Shape(TARGET.node, 2)
@@ -22,9 +22,9 @@ def log(*lines: str) -> Log:
 
 def test_both_judges_find_the_same_fallback_and_the_same_reason() -> None:
     found = log(
-        said("g1", 0, "NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'"),
-        said("g1", 0, "NET/IB : No device found."),
-        said("g1", 0, "Using network Socket"),
+        log_line("g1", 0, "NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'"),
+        log_line("g1", 0, "NET/IB : No device found."),
+        log_line("g1", 0, "Using network Socket"),
     )
     because = ', since "NET/IB : No device found." (line 2)'
     assert log_reading.log_reason(found) == because
@@ -44,9 +44,9 @@ def test_both_judges_find_the_same_connections_through_the_hosts_memory() -> Non
 def test_a_nic_is_that_of_the_process_which_wrote_the_line() -> None:
     """Each process numbers the NICs that it was given: 0 is another one in each container."""
     found = log(
-        said("g1", 0, "NET/IB : Using [0]mlx5_0:1/IB [RO]"),
-        said("g1", 1, "NET/IB : Using [0]mlx5_1:1/IB [RO]"),
-        said("g1", 1, "Channel 00/0 : 1[1] -> 5[1] [send] via NET/IB/0/GDRDMA"),
+        log_line("g1", 0, "NET/IB : Using [0]mlx5_0:1/IB [RO]"),
+        log_line("g1", 1, "NET/IB : Using [0]mlx5_1:1/IB [RO]"),
+        log_line("g1", 1, "Channel 00/0 : 1[1] -> 5[1] [send] via NET/IB/0/GDRDMA"),
     )
     (link,) = log_reading.over_nics(found)
     nic = log_reading.nic_of(link, found)

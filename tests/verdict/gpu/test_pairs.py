@@ -16,8 +16,8 @@ from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.search.model import rounds
 from railyard.verdict.wording import NOBODY_BLAMED
 from railyard.verdict.wording import gpu_runs as gpu_run_words
-from tests.made.judged import case_of, judged
-from tests.made.nccl import GPUS, RAILS, REPORT_ONLY, SIZES, gpu_site, output, over_nics, said
+from tests.made.judged_run import case_of, judge_output
+from tests.made.nccl import GPUS, RAILS, REPORT_ONLY, SIZES, gpu_site, log_line, output, over_nics
 
 PMI2 = Path(__file__).parents[2] / "recordings/failed/mpich5.0.2-pmi2-of-slurm22.05.8.err"
 NODES = ("g1", "g2", "g3", "g4")
@@ -102,7 +102,7 @@ def job(
     }
     moved = {node: dict.fromkeys(RAILS, (carried * mb / 4, carried * mb / 4)) for node, mb in sent.items()}
     steps = tuple(EndedStep(step, each) for step, each in made)
-    return judged(case, text, gpu_pairs.parse, moved, steps=steps, **more)
+    return judge_output(case, text, gpu_pairs.parse, moved, steps=steps, **more)
 
 
 def test_pairs_that_are_alike_are_sound_proven_and_clear(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_a_step_of_one_gpu_that_took_another_fails(tmp_path: Path) -> None:
 
 
 def test_sockets_in_place_of_infiniband_are_named_with_the_pair(tmp_path: Path) -> None:
-    lines = [said("g2", 0, "NET/IB : No device found."), said("g2", 0, "Using network Socket")]
+    lines = [log_line("g2", 0, "NET/IB : No device found."), log_line("g2", 0, "Using network Socket")]
     found = job(tmp_path, logs={pair("g2", "g3"): log("g2", "g3", RATE, more=lines)})
     assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
     assert found.verdict.sentence.startswith(

@@ -21,12 +21,12 @@ H100 = of_words("gpus=8,nvlink=4,nics=8,link=ib-ndr")
 CLASSES = Path(__file__).parents[3] / "references" / "classes"
 
 
-def judged(text: str, target: GpuTarget = H100) -> tuple[Judgement, ...]:
+def judge_text(text: str, target: GpuTarget = H100) -> tuple[Judgement, ...]:
     return judge_collectives(nccl.parse(text), target, text=text)
 
 
 def one(text: str, target: GpuTarget = H100) -> Judgement:
-    (found,) = judged(text, target)
+    (found,) = judge_text(text, target)
     return found
 
 
@@ -90,7 +90,7 @@ def test_the_mean_is_never_judged() -> None:
 def test_two_jobs_of_one_node_each_are_refused_however_fine_they_look() -> None:
     """368 GB/s per node, two "Rank 0": NVIDIA/nccl-tests issue 107."""
     text = output("all_reduce", curve(368), ["node1"]) + output("all_reduce", curve(367), ["node2"], pid=9000)
-    found = judged(text)
+    found = judge_text(text)
     assert [each.state for each in found] == ["fail", "fail"]
     for each in found:
         assert "two separate jobs of all_reduce_perf in one file" in each.sentence
@@ -451,14 +451,14 @@ def test_gpus_beside_grace_have_one_address_and_are_told_by_their_processes() ->
     """CSCS Alps: with one GPU per process all four of a node are device 0 [0x01], if the address has no domain."""
     alps = of_words("gpus=4,nvlink=4,nics=4,link=slingshot-11")
 
-    def listed(gpu: str, hosts: list[str], gpus: int = 4) -> str:
+    def gpu_listing(gpu: str, hosts: list[str], gpus: int = 4) -> str:
         text = output("all_reduce", curve(85), hosts, gpus, gpu=gpu)
         return re.sub(r"device +\d+ \[0000:..:00\]", "device  0 [0x01]", text)
 
-    assert one(listed("NVIDIA GH200 120GB", ["nid1", "nid2"]), alps).state == "pass"
-    assert "have the same GPU [0x01]" in one(listed("NVIDIA H100 80GB HBM3", ["nid1", "nid2"]), alps).sentence
+    assert one(gpu_listing("NVIDIA GH200 120GB", ["nid1", "nid2"]), alps).state == "pass"
+    assert "have the same GPU [0x01]" in one(gpu_listing("NVIDIA H100 80GB HBM3", ["nid1", "nid2"]), alps).sentence
     # More than a node has: several nodes have one name.
-    assert "have the same GPU [0x01]" in one(listed("NVIDIA GH200 120GB", ["nid1"], 8), alps).sentence
+    assert "have the same GPU [0x01]" in one(gpu_listing("NVIDIA GH200 120GB", ["nid1"], 8), alps).sentence
 
 
 def test_messages_faster_than_the_nics_of_their_gpu_do_not_pass() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.job.gpu_steps import lines, output_of
-from railyard.job.probe_job import printed_so_far
+from railyard.job.probe_job import lines_of_printed
 from railyard.parsers import nccl
 from railyard.results.report.summary import suspect_words
 from railyard.verdict.assess import Assessment
@@ -17,22 +17,22 @@ NODES = ("g1", "g2", "g3", "g4")
 LARGEST = SIZES[-1]
 
 
-def again(gpu: int, rate: float) -> str:
+def rail_output(gpu: int, rate: float) -> str:
     """Return what the run prints in which a GPU is the first, at its one size."""
     return f"# railyard: rail of GPU {gpu}\n" + output("all_reduce", NODES, {LARGEST: rate}, groups=GPUS)
 
 
-def found(folder: Path, rates: dict[int, float], slowest: float = 23_000.0) -> Assessment:
+def assess_rails(folder: Path, rates: dict[int, float], slowest: float = 23_000.0) -> Assessment:
     (folder / "references").mkdir(exist_ok=True)
     own = REFERENCE.replace("sendrecv_perf", "all_reduce_perf/rails")
     (folder / "references" / "gpus.yaml").write_text(own, encoding="utf-8")
-    texts = tuple(again(gpu, rate) for gpu, rate in rates.items())
+    texts = tuple(rail_output(gpu, rate) for gpu, rate in rates.items())
     mb = MOVED * 2 * 3 / 4 / 1e6
     return rails(folder, rates=dict.fromkeys(SIZES, slowest), mb=mb, more="", again=texts)
 
 
 def test_the_slow_rail_is_named_with_the_command_that_tells_the_node(tmp_path: Path) -> None:
-    judged = found(tmp_path, {0: 46_000.0, 1: 46_500.0, 2: 23_000.0, 3: 46_200.0})
+    judged = assess_rails(tmp_path, {0: 46_000.0, 1: 46_500.0, 2: 23_000.0, 3: 46_200.0})
     assert (judged.verdict.state, judged.verdict.rule) == ("fail", 5)
     (suspect,) = judged.verdict.suspects
     assert suspect_words(suspect).startswith(
@@ -46,7 +46,7 @@ def test_the_slow_rail_is_named_with_the_command_that_tells_the_node(tmp_path: P
 
 
 def test_rails_that_are_all_alike_name_nobody(tmp_path: Path) -> None:
-    judged = found(tmp_path, dict.fromkeys(range(GPUS), 23_000.0))
+    judged = assess_rails(tmp_path, dict.fromkeys(range(GPUS), 23_000.0))
     assert (judged.verdict.state, judged.verdict.rule) == ("fail", 5)
     assert judged.verdict.suspects == ()
     assert "so no rail is slower than the others" in judged.verdict.text
@@ -54,13 +54,15 @@ def test_rails_that_are_all_alike_name_nobody(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rates", [{}, {0: 46_000.0, 1: 23_000.0}])
 def test_too_few_rails_to_be_compared_say_nothing(tmp_path: Path, rates: dict[int, float]) -> None:
-    judged = found(tmp_path, rates)
+    judged = assess_rails(tmp_path, rates)
     assert judged.verdict.suspects == () and "GPU 0" not in judged.verdict.text
 
 
 def test_a_rail_without_a_whole_output_is_none() -> None:
-    cut = again(1, 46_000.0).partition("# Out of bounds")[0]
-    assert of_each([again(0, 46_000.0), cut, "# railyard: rail of GPU 2\nsrun: error\n", "nothing\n"]) == {0: 46.0}
+    cut = rail_output(1, 46_000.0).partition("# Out of bounds")[0]
+    assert of_each([rail_output(0, 46_000.0), cut, "# railyard: rail of GPU 2\nsrun: error\n", "nothing\n"]) == {
+        0: 46.0
+    }
 
 
 def test_groups_are_measured_where_the_slowest_is_below_what_is_expected() -> None:
@@ -73,7 +75,7 @@ def test_groups_are_measured_where_the_slowest_is_below_what_is_expected() -> No
 
 def test_the_lines_of_a_job_put_each_gpu_first_in_turn_and_end_with_the_job() -> None:
     made = lines("rfm_job.out", "srun --mpi=pmix", ["/opt/all_reduce_perf", "-a", "0"], 3, 32000.0, 300)
-    assert made[:2] == printed_so_far("rfm_job.out")
+    assert made[:2] == lines_of_printed("rfm_job.out")
     assert made[2].endswith("-m railyard pairs groups --expected 32000.0 $made > groups.txt 2> groups.err || :")
     assert [line.partition("CUDA_VISIBLE_DEVICES=")[2].split()[0] for line in made[3:]] == ["0,1,2", "1,2,0", "2,0,1"]
     assert made[4] == (

@@ -173,14 +173,14 @@ NOT_SURE |= {
 }
 
 
-def judged(text: str, link: str = "ib-edr") -> Judgement:
+def judge_text(text: str, link: str = "ib-edr") -> Judgement:
     (one,) = judge(parse(text), of_link(link), text=text)
     return one
 
 
 @pytest.mark.parametrize("line", SURE)
 def test_the_word_that_tcp_carries_the_run_fails_it_whatever_the_figures_are(line: str) -> None:
-    found = judged(f"{line}\n{RDMA}")
+    found = judge_text(f"{line}\n{RDMA}")
     assert (found.state, found.rules[0].fault) == ("fail", "set-up")
     assert found.sentence.startswith(f"rule 1 (complete): {say_reported(1, '')}, {at_line(1)}")
     assert f"({SURE[line]})" in found.sentence
@@ -189,7 +189,7 @@ def test_the_word_that_tcp_carries_the_run_fails_it_whatever_the_figures_are(lin
 @pytest.mark.parametrize("line", NOT_SURE)
 def test_a_device_that_could_not_be_used_fails_a_run_whose_figures_may_be_of_tcp(line: str) -> None:
     for table in (TCP, LARGE_ONLY):
-        found = judged(f"{line}\n{table}")
+        found = judge_text(f"{line}\n{table}")
         assert (found.state, found.rules[0].fault) == ("fail", "set-up")
         assert f"({NOT_SURE[line]})" in found.sentence
 
@@ -200,17 +200,17 @@ LEAVES_TCP = [line for line in NOT_SURE if re.search(r"UCX_TLS|FI_PROVIDER|I_MPI
 
 @pytest.mark.parametrize("line", LEAVES_TCP)
 def test_figures_that_tcp_cannot_reach_are_not_judged_beside_a_setting_that_leaves_tcp(line: str) -> None:
-    found = judged(f"{line}\n{RDMA}")
+    found = judge_text(f"{line}\n{RDMA}")
     assert found.state == "not-judged"
     assert found.sentence.startswith('not judged: line 1 says "')
     assert "but small messages are faster than TCP between two nodes can be" in found.sentence
-    assert judged(f"{line}\n{TCP}").state == "fail"
-    assert judged(f"{line}\n{RDMA.replace('120', '20')}").state == "fail"  # what is bad stays bad
+    assert judge_text(f"{line}\n{TCP}").state == "fail"
+    assert judge_text(f"{line}\n{RDMA.replace('120', '20')}").state == "fail"  # what is bad stays bad
 
 
 @pytest.mark.parametrize("line", [line for line in NOT_SURE if line != TIMED_OUT and line not in LEAVES_TCP])
 def test_figures_that_tcp_cannot_reach_speak_against_a_device_that_could_not_be_used(line: str) -> None:
-    found = judged(f"{line}\n{RDMA}")
+    found = judge_text(f"{line}\n{RDMA}")
     assert found.state == "pass"
     (remark,) = (each for each in found.remarks if each.startswith("line 1"))
     assert remark.endswith('": small messages are faster than TCP can be, so it was RDMA')
@@ -268,7 +268,7 @@ def test_a_line_about_another_transport_is_no_fallback(text: str) -> None:
 
 def test_a_run_that_failed_keeps_its_own_cause_first() -> None:
     text = f"[0] MPI startup(): libfabric provider: tcp;ofi_rxm\n{RDMA}Abort(1) on node 1 (rank 1 in comm 0): Fatal\n"
-    found = judged(text)
+    found = judge_text(text)
     assert f"{say_reported(2, '')}, {at_line(27)}Abort(1) on node 1" in found.sentence
 
 

@@ -156,14 +156,14 @@ EXAMPLES = {
 }  # fmt: skip
 
 
-def recorded(name: str) -> str:
+def recorded_text(name: str) -> str:
     return (RECORDED / name).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_first_cause_of_a_genuine_failure_is_quoted_with_what_it_means(name: str) -> None:
     stack, line, quoted, means = EXAMPLES[name]
-    found = first_cause(stack, ("", recorded(name)))
+    found = first_cause(stack, ("", recorded_text(name)))
     assert found is not None
     assert (found.text, found.line, found.means) == (1, line, means)
     if quoted is not None:
@@ -174,7 +174,7 @@ def test_the_first_cause_of_a_genuine_failure_is_quoted_with_what_it_means(name:
 def test_a_message_of_another_library_is_not_a_stacks_own(name: str) -> None:
     stack, _, _, means = EXAMPLES[name]
     other = "mpich" if stack == "openmpi" else "openmpi"
-    found = first_cause(other, (recorded(name),))
+    found = first_cause(other, (recorded_text(name),))
     of_all = stack == "tcp" or means.startswith(("UCX", OTHER_SRUN))
     assert found is None or found.means != means or of_all
 
@@ -183,7 +183,7 @@ def test_a_message_of_another_library_is_not_a_stacks_own(name: str) -> None:
 @pytest.mark.parametrize("stack", ["spectrummpi", "parastation", "nccl"])
 def test_a_stack_that_derives_from_another_or_is_started_by_it_has_its_messages(name: str, stack: str) -> None:
     own, *_ = EXAMPLES[name]
-    found, as_own = (first_cause(each, (recorded(name),)) for each in (stack, own))
+    found, as_own = (first_cause(each, (recorded_text(name),)) for each in (stack, own))
     origins = {"spectrummpi": ["openmpi"], "parastation": ["mpich"], "nccl": ["openmpi", "mpich", "mvapich"]}
     if own in origins[stack] and as_own is not None and not as_own.means.startswith("UCX"):
         assert found == as_own
@@ -205,7 +205,7 @@ def test_each_library_of_the_table_is_one_that_a_stack_prints_and_the_other_way_
 
 
 def test_every_recording_of_a_failure_has_a_row_and_every_row_a_recording() -> None:
-    rows = [row.split("\t")[0] for row in recorded("INDEX.tsv").splitlines()[1:]]
+    rows = [row.split("\t")[0] for row in recorded_text("INDEX.tsv").splitlines()[1:]]
     assert sorted(rows) == sorted(path.name for path in RECORDED.iterdir() if path.name != "INDEX.tsv")
     assert set(EXAMPLES) <= set(rows)
 
@@ -334,12 +334,14 @@ REPORTED = (
         for one in REPORTED
     ],
 )
-def test_an_accident_of_a_node_is_named_and_not_what_came_of_it(assessed: Assess, said_of: Public, said: str) -> None:
-    found = assessed(stack=said_of.stack, exit_code=1, output="", stderr=f"----\n{said_of.text}").verdict
+def test_an_accident_of_a_node_is_named_and_not_what_came_of_it(
+    assess_cell: Assess, said_of: Public, promise: str
+) -> None:
+    found = assess_cell(stack=said_of.stack, exit_code=1, output="", stderr=f"----\n{said_of.text}").verdict
     line = 1 + said_of.line
     quoted = " ".join(said_of.text.splitlines()[said_of.line - 1].split())[:40]
     assert f'{say_exited(1, "")}, line {line} of the error output: "{quoted}' in found.sentence
-    assert said in found.sentence
+    assert promise in found.sentence
     assert (found.rule, found.fault, found.suspects) == (1, "set-up", ())
 
 
@@ -353,7 +355,7 @@ PUBLIC = {
 
 
 def test_every_message_has_a_genuine_example() -> None:
-    texts = [recorded(name) for name in EXAMPLES] + [recorded("openmpi4.1.4-no-such-interface.err")]
+    texts = [recorded_text(name) for name in EXAMPLES] + [recorded_text("openmpi4.1.4-no-such-interface.err")]
     texts += [one.text for one in REPORTED]
     texts.append("IMB-MT: error while loading shared libraries: libiomp5.so: cannot open shared object file: No such\n")
     texts.append(
@@ -371,9 +373,11 @@ def test_every_message_has_a_genuine_example() -> None:
     'line 2 of the error output: "WARNING: An invalid value was given for btl_tcp_if_include. This" '
     "(hsn7 of btl_tcp_if_include, on vn1: Unknown interface name)",
 )
-def test_a_failed_run_says_its_first_cause_and_not_the_error_that_came_of_it(assessed: Assess, said: str) -> None:
-    found = assessed(stack="openmpi", exit_code=1, output="", stderr=recorded("openmpi4.1.4-no-such-interface.err"))
-    assert f"{say_exited(1, '')}, {said}" in found.verdict.sentence
+def test_a_failed_run_says_its_first_cause_and_not_the_error_that_came_of_it(assess_cell: Assess, promise: str) -> None:
+    found = assess_cell(
+        stack="openmpi", exit_code=1, output="", stderr=recorded_text("openmpi4.1.4-no-such-interface.err")
+    )
+    assert f"{say_exited(1, '')}, {promise}" in found.verdict.sentence
 
 
 @pytest.mark.parametrize("ended", [{"exit_code": 124, "timed_out": True}, {"exit_code": 1}], ids=["limit", "exit"])
@@ -381,22 +385,22 @@ def test_a_failed_run_says_its_first_cause_and_not_the_error_that_came_of_it(ass
     "name", [name for name in EXAMPLES if "-srun2" in name or "under-slurm22" in name or name.startswith("srun22")]
 )
 def test_a_launcher_that_can_start_nothing_is_no_reason_to_look_at_rails(
-    assessed: Assess, name: str, ended: dict[str, object]
+    assess_cell: Assess, name: str, ended: dict[str, object]
 ) -> None:
     """MPICH's launcher waits until the time limit; else the verdict would name the rails and measure each one alone."""
     stack, _, _, means = EXAMPLES[name]
-    found = assessed(stack=stack, **ended, output="", stderr=recorded(name), counters={})
+    found = assess_cell(stack=stack, **ended, output="", stderr=recorded_text(name), counters={})
     assert found.inputs.job.is_explained
     assert (found.verdict.rule, found.verdict.fault, found.verdict.suspects) == (1, "set-up", ())
     assert found.verdict.look_at == look_at_launcher()
     assert found.verdict.headline.lower() in means.lower()
     assert f"({means})" in found.verdict.sentence
     # If processes of it ran on the nodes, the words are of something else.
-    assert not assessed(stack=stack, **ended, output="", stderr=recorded(name)).inputs.job.is_explained
+    assert not assess_cell(stack=stack, **ended, output="", stderr=recorded_text(name)).inputs.job.is_explained
 
 
-def test_a_run_that_is_sound_says_nothing_of_a_warning(assessed: Assess) -> None:
-    found = assessed(stderr=recorded("mpich5.0.2-ucx-no-such-device.err").partition("\n")[0] + "\n")
+def test_a_run_that_is_sound_says_nothing_of_a_warning(assess_cell: Assess) -> None:
+    found = assess_cell(stderr=recorded_text("mpich5.0.2-ucx-no-such-device.err").partition("\n")[0] + "\n")
     assert found.verdict.state == "pass"
 
 
@@ -411,16 +415,16 @@ def test_a_run_that_is_sound_says_nothing_of_a_warning(assessed: Assess) -> None
         for name, (_, _, _, means) in EXAMPLES.items()
     ],
 )
-def test_a_stored_output_says_its_first_cause_too(name: str, capsys: pytest.CaptureFixture[str], said: str) -> None:
+def test_a_stored_output_says_its_first_cause_too(name: str, capsys: pytest.CaptureFixture[str], promise: str) -> None:
     _, line, quoted, _ = EXAMPLES[name]
     assert main(["judge", "--link", "eth-1", str(RECORDED / name)]) == 1
     out = capsys.readouterr().out
-    assert f", {at_line(line)}{'' if quoted is None else quoted}" in out and f'" ({said})\n' in out
+    assert f", {at_line(line)}{'' if quoted is None else quoted}" in out and f'" ({promise})\n' in out
 
 
 def test_a_table_with_a_failure_says_the_first_cause_and_a_sound_one_nothing_of_a_warning() -> None:
     warning, error = (
-        recorded("mpich5.0.2-ucx-no-such-device.err").splitlines()[0],
+        recorded_text("mpich5.0.2-ucx-no-such-device.err").splitlines()[0],
         "Abort(1) on node 1 (rank 1 in comm 0)",
     )
     rows = "".join(f"{1 << n:<10}{(1 << n) / (0.3 + (1 << n) / 12100):>18.2f}\n" for n in range(23))
@@ -434,8 +438,8 @@ def test_a_table_with_a_failure_says_the_first_cause_and_a_sound_one_nothing_of_
     assert "UCX_NET_DEVICES names hsn7, which that node does not have" in failed.sentence
 
 
-def test_of_an_unknown_message_the_first_line_is_quoted_as_before(assessed: Assess) -> None:
-    found = assessed(exit_code=1, output="", stderr="----\nsomething odd\n")
+def test_of_an_unknown_message_the_first_line_is_quoted_as_before(assess_cell: Assess) -> None:
+    found = assess_cell(exit_code=1, output="", stderr="----\nsomething odd\n")
     assert f'{say_exited(1, "")}, "something odd"' in found.verdict.sentence
 
 
@@ -486,10 +490,10 @@ def test_an_unknown_error_is_quoted_before_a_heading_without_any_row() -> None:
 
 
 def test_in_a_run_too_an_error_is_quoted_before_a_heading_without_any_row(
-    assessed: Assess, imb_text: Callable[..., str]
+    assess_cell: Assess, imb_text: Callable[..., str]
 ) -> None:
     lines = imb_text().splitlines(keepends=True)
     text = "".join(2 * line if line.startswith("#") else line for line in lines)
-    found = assessed(output=f"{text}node 2 failed status 3\n").verdict
+    found = assess_cell(output=f"{text}node 2 failed status 3\n").verdict
     last = len(text.splitlines()) + 1
     assert f'{say_reported(2, "")}, {at_line(last)}node 2 failed status 3"' in found.sentence

@@ -34,29 +34,29 @@ SLOT = (
 )
 
 
-def judged(text: str, link: str = "ib-edr") -> Judgement:
+def judge_text(text: str, link: str = "ib-edr") -> Judgement:
     (one,) = judge(parse(text), of_link(link), text=text)
     return one
 
 
-def beside(one: Judgement) -> list[str]:
+def causes_beside(one: Judgement) -> list[str]:
     return [cause.description for cause in one.causes if cause.cause.endswith("-beside")]
 
 
 def test_a_degraded_slot_is_named_first_as_likely_cause() -> None:
-    found = judged(LSPCI + SLOW)
-    assert (found.state, beside(found)) == ("fail", [f"{SLOT}"])
+    found = judge_text(LSPCI + SLOW)
+    assert (found.state, causes_beside(found)) == ("fail", [f"{SLOT}"])
     assert found.causes[0].cause == "slot-beside"
 
 
 def test_a_port_of_a_lower_rate_is_named_as_likely_cause() -> None:
     text = SLOW + IBSTAT.format(rate=56, layer="InfiniBand")
-    assert beside(judged(text)) == ["mlx5_0 port 1, line 31: 56 Gbit/s, below the 100 Gbit/s of ib-edr"]
+    assert causes_beside(judge_text(text)) == ["mlx5_0 port 1, line 31: 56 Gbit/s, below the 100 Gbit/s of ib-edr"]
 
 
 def test_a_small_path_mtu_is_named_as_likely_cause() -> None:
     text = SLOW + (SAMPLES / "ibv_devinfo.txt").read_text(encoding="utf-8").replace("10.0 Gbps (8)", "25.0 Gbps (32)")
-    assert beside(judged(text)) == ["mlx4_0 port 1, line 32: active_mtu 2048 below max_mtu 4096"]
+    assert causes_beside(judge_text(text)) == ["mlx4_0 port 1, line 32: active_mtu 2048 below max_mtu 4096"]
 
 
 @pytest.mark.parametrize(
@@ -69,10 +69,10 @@ def test_a_small_path_mtu_is_named_as_likely_cause() -> None:
     ],
 )
 def test_what_is_as_it_should_be_is_no_cause(text: str) -> None:
-    assert beside(judged(SLOW + text)) == []
+    assert causes_beside(judge_text(SLOW + text)) == []
 
 
 def test_beside_a_pass_it_is_a_remark() -> None:
-    found = judged(LSPCI + osu_bw(0.3, 12_100))
-    assert (found.state, beside(found)) == ("pass", [])
+    found = judge_text(LSPCI + osu_bw(0.3, 12_100))
+    assert (found.state, causes_beside(found)) == ("pass", [])
     assert f"in the same text: {SLOT}" in found.remarks

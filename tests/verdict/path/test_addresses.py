@@ -14,12 +14,14 @@ def node(name: str, hardware: str, address: str, *arp: tuple[str, str]) -> NodeC
     return NodeCounters(name, (), 1, addresses=Addresses({hardware: "hsn1"}, (address,), table))
 
 
-def found(first: NodeCounters, second: NodeCounters) -> tuple[Conflict, ...]:
+def conflicts_between(first: NodeCounters, second: NodeCounters) -> tuple[Conflict, ...]:
     return find_conflicts({first.node: first, second.node: second}, ("hsn1",))
 
 
 def test_hardware_that_is_not_the_owners_is_a_conflict() -> None:
-    (one,) = found(node("vn1", ONE, "10.1.2.1", ("10.1.2.2", THREE)), node("vn2", TWO, "10.1.2.2", ("10.1.2.1", ONE)))
+    (one,) = conflicts_between(
+        node("vn1", ONE, "10.1.2.1", ("10.1.2.2", THREE)), node("vn2", TWO, "10.1.2.2", ("10.1.2.1", ONE))
+    )
     assert one == Conflict("10.1.2.2", "vn2", "hsn1", "vn1", THREE)
     who = path_words.a_stranger()
     assert one.sentence == path_words.second_owner(who, THREE, "10.1.2.2", "vn2", "vn1", "hsn1")
@@ -27,12 +29,12 @@ def test_hardware_that_is_not_the_owners_is_a_conflict() -> None:
 
 def test_an_address_that_its_owner_answers_for_is_none() -> None:
     first = node("vn1", ONE, "10.1.2.1", ("10.1.2.2", TWO), ("10.1.2.9", THREE))
-    assert found(first, node("vn2", TWO, "10.1.2.2", ("10.1.2.1", ONE))) == ()
+    assert conflicts_between(first, node("vn2", TWO, "10.1.2.2", ("10.1.2.1", ONE))) == ()
 
 
 def test_hardware_that_answers_for_several_nodes_is_a_router_and_no_second_owner() -> None:
     first, second = node("vn1", ONE, "10.1.2.1", ("10.1.2.2", THREE)), node("vn2", TWO, "10.1.2.2", ("10.1.2.1", THREE))
-    assert found(first, second) == ()
+    assert conflicts_between(first, second) == ()
 
 
 def test_nodes_that_were_not_asked_have_none() -> None:

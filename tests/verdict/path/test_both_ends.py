@@ -42,7 +42,7 @@ def proof_of(carried: Carried, plan: Plan = PLAN) -> PathProof:
     return judge(readings(carried), plan)
 
 
-def named(proof: PathProof) -> set[tuple[str, str | None, str | None]]:
+def blamed_parts(proof: PathProof) -> set[tuple[str, str | None, str | None]]:
     return {(one.kind, one.node, one.rail) for one in proof.suspects}
 
 
@@ -62,10 +62,10 @@ FROZEN = "the two ends contradict each other, so the counter of bytes"
         ),
     ],
 )  # fmt: skip
-def test_a_counter_that_stands_still_is_no_idle_rail(carried: Carried, whose: str, said: str) -> None:
+def test_a_counter_that_stands_still_is_no_idle_rail(carried: Carried, whose: str, promise: str) -> None:
     proof = proof_of(carried)
-    assert (proof.state, proof.fault, named(proof)) == ("not-proven", "not-proven", set())
-    assert f"{said} {whose}" in proof.sentence
+    assert (proof.state, proof.fault, blamed_parts(proof)) == ("not-proven", "not-proven", set())
+    assert f"{promise} {whose}" in proof.sentence
     assert "idle" not in proof.sentence
     # Missing bytes on one end are not another job's traffic either.
     assert proof.disturbance is None
@@ -104,18 +104,20 @@ def test_on_shared_nodes_and_of_a_collective_no_counter_is_called_wrong() -> Non
 
 
 @pytest.mark.fault("path", "a rail that carried a third, by the counters of both its ends", "uneven split: rail hsn0")
-def test_a_rail_that_is_short_on_both_ends_is_a_pairs(said: str) -> None:
+def test_a_rail_that_is_short_on_both_ends_is_a_pairs(promise: str) -> None:
     proof = proof_of(((130.0, 60.0), (130.0, 60.0)))
-    assert proof.sentence.startswith(said)
+    assert proof.sentence.startswith(promise)
     assert (proof.suspects, proof.uneven) == ((Suspect("pair", SHORT, "vn1-vn2", "hsn1"),), True)
 
 
 def test_a_rail_that_is_short_on_one_end_alone_is_that_ends() -> None:
     proof = proof_of(((130.0, 60.0), (95.0, 95.0)))
-    assert named(proof) == {("rail", "vn1", "hsn1")}
+    assert blamed_parts(proof) == {("rail", "vn1", "hsn1")}
 
 
-def flapped(carried: Mapping[str, NodeCounters], node: str, rail: str, **changed: object) -> dict[str, NodeCounters]:
+def flapped_readings(
+    carried: Mapping[str, NodeCounters], node: str, rail: str, **changed: object
+) -> dict[str, NodeCounters]:
     reading = carried[node]
     devices = tuple(replace(d, **changed) if d.device == rail else d for d in reading.devices)  # type: ignore[arg-type]
     return {**carried, node: replace(reading, devices=devices)}
@@ -125,25 +127,27 @@ EVEN: Carried = ((95.0, 95.0), (95.0, 95.0))
 
 
 @pytest.mark.fault("rail", "a link that went down and came up twice", "flapped during the run: carrier_changes grew")
-def test_a_link_that_flapped_is_said_as_such(said: str) -> None:
-    proof = judge(flapped(readings(EVEN), "vn2", "hsn1", carrier_changes=4), PLAN)
+def test_a_link_that_flapped_is_said_as_such(promise: str) -> None:
+    proof = judge(flapped_readings(readings(EVEN), "vn2", "hsn1", carrier_changes=4), PLAN)
     assert (proof.state, proof.fault) == ("failed", "fabric")
-    assert proof.sentence == f"the link of hsn1 of vn2 {said} by 4" == proof.lost
-    assert named(proof) == {("rail", "vn2", "hsn1")}
+    assert proof.sentence == f"the link of hsn1 of vn2 {promise} by 4" == proof.lost
+    assert blamed_parts(proof) == {("rail", "vn2", "hsn1")}
 
 
 def test_a_link_that_stayed_up_fails_nothing() -> None:
-    proof = judge(flapped(readings(EVEN), "vn2", "hsn1", carrier_changes=0), PLAN)
+    proof = judge(flapped_readings(readings(EVEN), "vn2", "hsn1", carrier_changes=0), PLAN)
     assert (proof.state, proof.lost) == ("proven", None)
 
 
 @pytest.mark.fault("rail", "a carrier lost, and the job killed for it", "lost its carrier during the run")
-def test_a_carrier_that_a_killed_run_had_lost_is_said(said: str) -> None:
-    lost = flapped(readings(((20.0, 20.0), (20.0, 20.0))), "vn2", "hsn1", carrier_after=False, carrier_changes=1)
+def test_a_carrier_that_a_killed_run_had_lost_is_said(promise: str) -> None:
+    lost = flapped_readings(
+        readings(((20.0, 20.0), (20.0, 20.0))), "vn2", "hsn1", carrier_after=False, carrier_changes=1
+    )
     killed = {node: replace(reading, problem="the file has no end", killed=True) for node, reading in lost.items()}
     proof = judge(killed, PLAN)
-    assert (proof.state, proof.lost) == ("failed", f"rail hsn1 of vn2 {said}")
-    assert named(proof) == {("rail", "vn2", "hsn1")}
+    assert (proof.state, proof.lost) == ("failed", f"rail hsn1 of vn2 {promise}")
+    assert blamed_parts(proof) == {("rail", "vn2", "hsn1")}
 
 
 def test_a_killed_run_whose_links_stayed_up_proves_nothing_and_blames_nobody() -> None:

@@ -7,7 +7,7 @@ from railyard.parsers.output import Table
 from railyard.provision.testbed.starvation import Reading
 from railyard.site.site import Site
 from railyard.verdict.path.traffic import OtherPace, PrintedRow, printed_rows, readings_of_run, why_too_long, why_unlike
-from tests.made.judged import case_of
+from tests.made.judged_run import case_of
 
 #: 1 MB at 10 MB/s, then 9 MB at 15 MB/s.
 ROWS = (PrintedRow(1_000_000, 0.1), PrintedRow(9_000_000, 0.6))

@@ -54,7 +54,7 @@ def both(plan: Plan, made: Callable[[Callable[[float], tuple[float, float]]], tu
     return proof_of(plan, made(lambda amount: (amount, 0.1)), made(lambda amount: (0.1, amount)))
 
 
-def bonded(mode: str = "802.3ad", ports: int = 2, up: bool = True) -> PathProof:
+def bond_proof(mode: str = "802.3ad", ports: int = 2, up: bool = True) -> PathProof:
     """Return the proof of a run over a bond of two ports; the first node's bond has this mode and these ports."""
 
     def reading(node: str, sent: float, received: float, bond: Bond | None) -> NodeCounters:
@@ -71,7 +71,7 @@ def bonded(mode: str = "802.3ad", ports: int = 2, up: bool = True) -> PathProof:
 def test_the_healthy_neighbours_are_proven() -> None:
     assert both(ONE, lambda way: (rail("hsn0", *way(190)), device("docker0", 0, 0))).state == "proven"
     assert both(TWO, lambda way: (rail("hsn0", *way(95)), rail("hsn1", *way(95)))).state == "proven"
-    assert bonded().state == "proven"
+    assert bond_proof().state == "proven"
 
 
 def contradiction(counted_bytes: int) -> str:
@@ -286,7 +286,7 @@ def contradiction(counted_bytes: int) -> str:
             id="lost",
         ),
         pytest.param(
-            bonded(up=False),
+            bond_proof(up=False),
             "fabric",
             {("rail", "vn1", "bond0")},
             marks=pytest.mark.fault(
@@ -295,7 +295,7 @@ def contradiction(counted_bytes: int) -> str:
             id="leg-down",
         ),
         pytest.param(
-            bonded(mode="active-backup"),
+            bond_proof(mode="active-backup"),
             "set-up",
             {("rail", "vn1", "bond0")},
             marks=pytest.mark.fault(
@@ -304,14 +304,14 @@ def contradiction(counted_bytes: int) -> str:
             id="backup",
         ),
         pytest.param(
-            bonded(ports=1),
+            bond_proof(ports=1),
             "set-up",
             {("rail", "vn1", "bond0")},
             marks=pytest.mark.fault("rail", "a bond that lost a port", "bond0 of vn1 is a bond (802.3ad) of ens0, but"),
             id="one-port",
         ),
         pytest.param(
-            bonded(ports=0),
+            bond_proof(ports=0),
             "set-up",
             {("rail", "vn1", "bond0")},
             marks=pytest.mark.fault(
@@ -321,9 +321,9 @@ def contradiction(counted_bytes: int) -> str:
         ),
     ],
 )
-def test_a_planted_fault_of_the_path_is_named(proof: PathProof, fault: str, blamed: Blamed, said: str) -> None:
+def test_a_planted_fault_of_the_path_is_named(proof: PathProof, fault: str, blamed: Blamed, promise: str) -> None:
     assert proof.state == ("not-proven" if fault == "not-proven" else "failed")
-    assert said in proof.sentence
+    assert promise in proof.sentence
     assert proof.fault == fault
     assert {(one.kind, one.node, one.rail) for one in proof.suspects} == blamed
 
@@ -347,9 +347,9 @@ def test_what_arrived_over_another_rail_is_nobody_elses_traffic() -> None:
         )
     ],
 )
-def test_each_hard_error_names_its_rail_alone(counter: str, said: str) -> None:
+def test_each_hard_error_names_its_rail_alone(counter: str, promise: str) -> None:
     plan = replace(VERBS, rails={"mlx5_0:1": 100.0}, policy="single")
     proof = proof_of(plan, (rail("mlx5_0:1", 190, 3),), (rail("mlx5_0:1", 3, 190, errors={counter: 3}),))
     assert (proof.state, proof.fault) == ("failed", "fabric")
-    assert said in proof.sentence
+    assert promise in proof.sentence
     assert {(one.kind, one.node, one.rail) for one in proof.suspects} == {("rail", "vn2", "mlx5_0:1")}

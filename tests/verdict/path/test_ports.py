@@ -21,9 +21,9 @@ PORTS = ("ens1f0", "ens1f1")
 IB = {"port_xmit_data": 0, "port_rcv_data": 0}
 
 
-def bonded(root: Path, node: str, mode: str = "802.3ad 4", ports: tuple[str, ...] = PORTS) -> Tree:
+def bonded_node(root: Path, node: str, mode: str = "802.3ad 4", ports: tuple[str, ...] = PORTS) -> Tree:
     """Return a node with a bond of two interfaces; the bond itself is not hardware."""
-    tree = Tree.at(root / node, node)
+    tree = Tree.empty_node(root / node, node)
     bond = tree.interface("bond0")
     write(bond / "bonding", {"mode": mode, "slaves": " ".join(ports)})
     for number, name in enumerate(ports):
@@ -47,10 +47,10 @@ def receives(tree: Tree, amount: int) -> dict[Path, int | str]:
 
 @pytest.fixture
 def trees(tmp_path: Path) -> tuple[Tree, Tree]:
-    return bonded(tmp_path, "vn1"), bonded(tmp_path, "vn2")
+    return bonded_node(tmp_path, "vn1"), bonded_node(tmp_path, "vn2")
 
 
-def judged(
+def judge_trees(
     trees: tuple[Tree, Tree],
     first: Mapping[Path, int | str],
     second: Mapping[Path, int | str],
@@ -70,7 +70,7 @@ def judged(
 def proof_of(trees: tuple[Tree, Tree], more: Mapping[Path, int | str] | None = None, ports: int = 2) -> PathProof:
     """Return the proof of a run whose only stream went over the first port; ``more`` changes on vn2 meanwhile."""
     first = sends(trees[0], {"ens1f0": 188 * MB, "ens1f1": 2 * MB})
-    return judged(trees, first, {**receives(trees[1], 190 * MB), **(more or {})}, ports)
+    return judge_trees(trees, first, {**receives(trees[1], 190 * MB), **(more or {})}, ports)
 
 
 def test_the_ports_of_a_bond_are_read_and_count_no_bytes_of_their_own(trees: tuple[Tree, Tree]) -> None:
@@ -88,7 +88,7 @@ def test_the_ports_of_a_bond_that_no_rail_is_on_are_left_out(trees: tuple[Tree, 
 
 
 def test_an_rdma_device_over_a_bond_has_the_bonds_ports(tmp_path: Path) -> None:
-    tree = bonded(tmp_path, "vn1")
+    tree = bonded_node(tmp_path, "vn1")
     tree.port("mlx5_bond_0", counters=IB, layer="Ethernet", driver="mlx5_core", address_of="bond0")
     reading: NodeCounters = tree.run(
         "mlx5_bond_0:1", {counter(tree, "ens1f1", "rx_errors"): 7}, drivers={"mlx5_bond_0:1": "mlx5"}
@@ -149,7 +149,7 @@ def test_a_bond_that_the_system_file_does_not_know_is_said(trees: tuple[Tree, Tr
 
 
 def test_a_bond_of_which_one_port_carries_all_counts_as_one(tmp_path: Path) -> None:
-    trees = tuple(bonded(tmp_path, node, "active-backup 1") for node in ("vn1", "vn2"))
+    trees = tuple(bonded_node(tmp_path, node, "active-backup 1") for node in ("vn1", "vn2"))
     assert proof_of((trees[0], trees[1]), ports=1).state == "proven"
     assert proof_of((trees[0], trees[1]), ports=2).sentence == (
         "bond0 of vn1 is a bond (active-backup) of ens1f0 and ens1f1 (only one carries data), but the system's "
@@ -158,7 +158,7 @@ def test_a_bond_of_which_one_port_carries_all_counts_as_one(tmp_path: Path) -> N
 
 
 def test_a_rail_that_is_no_bond_where_the_file_says_one(tmp_path: Path) -> None:
-    first, second = bonded(tmp_path, "vn1"), Tree.at(tmp_path / "vn2", "vn2")
+    first, second = bonded_node(tmp_path, "vn1"), Tree.empty_node(tmp_path / "vn2", "vn2")
     for name in ("bond0", "ens1f0"):
         second.interface(name)
     assert proof_of((first, second)).sentence == miscount("bond0", "vn2", no_bond(), 2)

@@ -76,13 +76,13 @@ def on_two(hsn0: float, hsn1: float, eth0: float = 0.1) -> dict[str, NodeCounter
     )
 
 
-def said(proof: PathProof) -> tuple[str, str | None, str]:
+def proof_summary(proof: PathProof) -> tuple[str, str | None, str]:
     return proof.state, proof.fault, proof.sentence
 
 
 def test_a_healthy_single_rail_is_proven() -> None:
     proof = judge(on_one(188), ONE)
-    assert said(proof) == (
+    assert proof_summary(proof) == (
         "proven",
         None,
         "382.0 MB moved on vn1 and vn2: 100.0 % over hsn0, at most 0.1 MB over another network",
@@ -92,7 +92,7 @@ def test_a_healthy_single_rail_is_proven() -> None:
 
 def test_a_healthy_pair_of_rails_is_proven_and_its_record_has_every_rail() -> None:
     proof = judge(on_two(94, 94), DUAL)
-    assert said(proof) == (
+    assert proof_summary(proof) == (
         "proven",
         None,
         "384.0 MB moved on vn1 and vn2: 50.0 % over hsn0 and 50.0 % over hsn1, at most 0.1 MB over another network",
@@ -117,7 +117,7 @@ def test_a_healthy_pair_of_rails_is_proven_and_its_record_has_every_rail() -> No
 
 def test_all_bytes_over_the_management_network_fail_and_name_it() -> None:
     proof = judge(on_one(0.2, eth0=188), ONE)
-    assert said(proof) == (
+    assert proof_summary(proof) == (
         "failed",
         "set-up",
         f"{went_over(188_000_000, 'eth0', 'vn1', None, '')}"
@@ -132,7 +132,7 @@ def test_the_meant_rails_carry_98_percent(carried: float, state: str) -> None:
 
 
 def test_bytes_that_no_counter_shows_are_not_proven() -> None:
-    assert said(judge(on_one(0.2), ONE)) == (
+    assert proof_summary(judge(on_one(0.2), ONE)) == (
         "not-proven",
         "not-proven",
         f"{NOT_PROVEN}{carried_part(['hsn0'], 'vn1', 'sent', 200_000, 180_000_000)}{unseen_rest('')}",
@@ -156,7 +156,7 @@ def test_another_network_has_1_percent_in_a_long_run() -> None:
     long = replace(ONE, traffic={"vn1": NodeTraffic(5000 * MB, 0), "vn2": NodeTraffic(0, 5000 * MB)})
     assert judge(on_one(5200, eth0=49), long).state == "proven"
     proof = judge(on_one(5200, eth0=51), long)
-    assert said(proof) == (
+    assert proof_summary(proof) == (
         "failed",
         "set-up",
         f"{not_intended('eth0', 'vn1', '')}{say_besides('sent', 51_000_000, 5_000_000_000, 50_000_000)}",
@@ -165,7 +165,7 @@ def test_another_network_has_1_percent_in_a_long_run() -> None:
 
 def test_other_jobs_traffic_is_no_failure_where_nodes_are_not_exclusive() -> None:
     shared = replace(ONE, exclusive=False)
-    assert said(judge(on_one(188, eth0=500), shared)) == (
+    assert proof_summary(judge(on_one(188, eth0=500), shared)) == (
         "proven",
         None,
         "382.0 MB moved on vn1 and vn2: 100.0 % over hsn0, only a lower bound: the nodes are not exclusive",
@@ -175,7 +175,7 @@ def test_other_jobs_traffic_is_no_failure_where_nodes_are_not_exclusive() -> Non
 
 def test_a_second_rail_that_idles_on_every_node_fails_and_blames_the_stack_alone() -> None:
     proof = judge(on_two(190, 0.2), DUAL)
-    assert said(proof) == (
+    assert proof_summary(proof) == (
         "failed",
         "set-up",
         idle_second(idle_part("hsn1", "vn1", "sent", 200_000, 190_200_000)),
@@ -216,7 +216,7 @@ def test_the_partners_of_a_node_that_leaves_a_rail_out_are_not_to_blame() -> Non
     in_a_ring = four(vn1=(0.2, 95), vn2=(0.2, 0.2), vn3=(95, 0.2), vn4=(95, 95))
     for read in (in_pairs, in_a_ring):
         proof = judge(read, FOUR)
-        assert said(proof) == (
+        assert proof_summary(proof) == (
             "failed",
             "set-up",
             idle_second(idle_part("hsn1", "vn2", "sent", 200_000, 190_000_000)),
@@ -252,7 +252,7 @@ def test_a_way_that_moved_next_to_nothing_is_not_judged() -> None:
 
 def test_an_uneven_split_fails_and_names_the_rail_that_carried_less() -> None:
     proof = judge(on_two(130, 60), DUAL)
-    assert said(proof) == (
+    assert proof_summary(proof) == (
         "failed",
         "fabric",
         "uneven split: rail hsn0 of vn1 sent 68.4 % of 190.0 MB, due 50.0 %; "
@@ -288,7 +288,7 @@ def test_a_run_of_small_messages_alone_may_take_one_rail() -> None:
 
 def test_a_split_of_few_bytes_is_not_proven_and_says_how_many_it_needs() -> None:
     traffic = {"vn1": NodeTraffic(180 * MB, 0, 2 * MB, 0), "vn2": NodeTraffic(0, 180 * MB, 0, 2 * MB)}
-    assert said(judge(on_two(188, 0), replace(DUAL, traffic=traffic))) == (
+    assert proof_summary(judge(on_two(188, 0), replace(DUAL, traffic=traffic))) == (
         "not-proven",
         "not-proven",
         f"{NOT_PROVEN}vn1 sent 2.0 MB in messages that are spread over hsn0 and hsn1, and the split can be told "
@@ -305,7 +305,7 @@ def test_round_robin_holds_within_10_points(hsn0: float, state: str) -> None:
 
 def test_a_nic_per_rank_needs_a_pair_per_rail() -> None:
     plan = replace(DUAL, policy="nic-per-rank")
-    assert said(judge(on_two(190, 0.2), plan)) == (
+    assert proof_summary(judge(on_two(190, 0.2), plan)) == (
         "not-proven",
         "not-proven",
         f"{NOT_PROVEN}with a NIC per rank 1 pair of ranks cannot use 2 rails, "
@@ -357,7 +357,7 @@ def test_the_other_node_of_a_pair_moved_the_same_exchanged() -> None:
 
 def test_a_run_that_moved_too_little_is_not_proven_and_not_failed() -> None:
     small = replace(ONE, traffic={"vn1": NodeTraffic(300_000, 0), "vn2": NodeTraffic(0, 300_000)})
-    assert said(judge(on_one(0.01), small)) == (
+    assert proof_summary(judge(on_one(0.01), small)) == (
         "not-proven",
         "not-proven",
         f"{NOT_PROVEN}{too_little('vn1', 300_000)}",
@@ -366,7 +366,7 @@ def test_a_run_that_moved_too_little_is_not_proven_and_not_failed() -> None:
     assert judge(on_one(1.05), enough).state == "proven"
 
 
-def broken(reading: NodeCounters, rail: str, direction: Direction) -> NodeCounters:
+def break_counter(reading: NodeCounters, rail: str, direction: Direction) -> NodeCounters:
     devices = tuple(replace(d, tx=direction) if d.device == rail else d for d in reading.devices)
     return replace(reading, devices=devices)
 
@@ -386,17 +386,17 @@ def test_counters_that_tell_nothing_are_not_proven() -> None:
         },
         f"{NOT_PROVEN}rail hsn0 of vn2 has no readable counter of bytes sent": {
             **healthy,
-            "vn2": broken(vn2, "hsn0", Direction(1, None)),
+            "vn2": break_counter(vn2, "hsn0", Direction(1, None)),
         },
         f"{NOT_PROVEN}rail hsn0 of vn2 counted fewer bytes sent after the run (1) than before (9): "
-        "it was reset or replaced": {**healthy, "vn2": broken(vn2, "hsn0", Direction(9, 1))},
+        "it was reset or replaced": {**healthy, "vn2": break_counter(vn2, "hsn0", Direction(9, 1))},
         f"{NOT_PROVEN}{network_in_trouble('eth0', 'vn2', 'has no readable counter of bytes sent')}": {
             **healthy,
-            "vn2": broken(vn2, "eth0", Direction(None, 1)),
+            "vn2": break_counter(vn2, "eth0", Direction(None, 1)),
         },
     }
     for sentence, counters in cases.items():
-        assert said(judge(counters, ONE)) == ("not-proven", "not-proven", sentence)
+        assert proof_summary(judge(counters, ONE)) == ("not-proven", "not-proven", sentence)
     assert judge(healthy, ONE).state == "proven"
 
 
@@ -411,7 +411,7 @@ def test_a_carrier_lost_during_the_run_names_the_rail() -> None:
     down = replace(vn2, devices=(replace(vn2.devices[0], carrier_after=False), vn2.devices[1]))
     proof = judge({**healthy, "vn2": down}, ONE)
     sentence = lost_carrier("hsn0 of vn2")
-    assert said(proof) == ("failed", "fabric", sentence)
+    assert proof_summary(proof) == ("failed", "fabric", sentence)
     assert proof.suspects == (Suspect("rail", sentence, "vn2", "hsn0"),)
 
 

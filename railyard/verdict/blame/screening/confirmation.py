@@ -217,7 +217,7 @@ def suspects(known: Knowledge, turns: int = 2) -> Steps:
         open_pairs = [pair for pair in open_pairs if pair not in examined]
         open_pairs += [one.members for one in unclear if len(one.members) == 2]
         if cleared:
-            open_pairs += yield from _of_cleared(known, cleared, examined)
+            open_pairs += yield from _confirm_cleared(known, cleared, examined)
         settled = {leaf for key in paths.routes for leaf in key}
         ends = known.leaves.of
         open_pairs = [pair for pair in open_pairs if not {int(ends[node]) for node in pair} & settled]
@@ -317,7 +317,9 @@ def parts_of_nodes(known: Knowledge) -> Steps:
         nodes = yield from _by_part(known, chosen, kind, names)
 
 
-def _of_cleared(known: Knowledge, cleared: Sequence[int], examined: Set[Pair]) -> Generator[Step, Given, list[Pair]]:
+def _confirm_cleared(
+    known: Knowledge, cleared: Sequence[int], examined: Set[Pair]
+) -> Generator[Step, Given, list[Pair]]:
     """Return the pairs of cleared nodes that stay slow: their node no longer explains them."""
     known.clear(cleared)
     found = slow_pairs(known.leaves, known.sample_view, known.speed)
@@ -371,7 +373,7 @@ def _ask_questions(
     room = known.rest - known.reserve
     rounds, repeats, fit, left = fit_rounds(known.leaves, asked, known.plan.repeats, room)
     _note_asked(known, asked, fit)
-    known.answered.unclear += [_left_out(known, one.members) for one in left if one.members]
+    known.answered.unclear += [_excluded_suspect(known, one.members) for one in left if one.members]
     if not rounds:
         return []
     known.repeats = repeats
@@ -424,7 +426,7 @@ def _check_classes(
     """Name all pairs of a class if good ones alone are below the expected value."""
     for check in checks:
         if all(pair in values for pair in check.pairs):
-            below = sides.below_expected(known.leaves.layout, found, check, known.settings.slow)
+            below = sides.whole_class_below(known.leaves.layout, found, check, known.settings.slow)
             if below is not None:
                 known.answered.named.append(Suspect("all", below.members, below.share, below.expected, below.reason))
 
@@ -435,7 +437,7 @@ def _for_parts(known: Knowledge, nodes: Sequence[int]) -> int:
     return min(3 * known.rest // 5, _ROUNDS_OF_A_PART * count) if count > 1 and nodes else 0
 
 
-def _left_out(known: Knowledge, members: tuple[int, ...]) -> Suspect:
+def _excluded_suspect(known: Knowledge, members: tuple[int, ...]) -> Suspect:
     names = "-".join(known.leaves.layout.nodes[node] for node in members)
     reason = words.no_room_for_partners(names)
     level = known.levels.level(known.leaves.layout, members[0], members[-1]).value
@@ -465,7 +467,7 @@ def _up_links(known: Knowledge, paths: Paths, rest: Sequence[Pair]) -> Steps:
     named = whole_leaves.suspects_of_leaves(known.network, known.leaves, paths, known.sample_view)
     known.answered.named += named
     explained = {pair for pair in rest if whole_leaves.of_leaf(known.leaves, named, pair)}
-    known.answered.unclear += [_left_out(known, pair) for pair in rest if pair not in explained]
+    known.answered.unclear += [_excluded_suspect(known, pair) for pair in rest if pair not in explained]
     known.answered.unclear = [
         one
         for one in known.answered.unclear

@@ -172,7 +172,7 @@ def _pair(leaves: Leaves, found: SampleView, noise: _Noise, made: MadeSteps) -> 
     far = leaves.are_far(rows.a, rows.b)[kept]
     bound = np.where(far, found.bounds.far, found.bounds.near)
     taken = float((found.share[kept] * share < bound).mean()) if kept.any() else 0.0
-    taken *= _measured_again(leaves, made, share) ** 2
+    taken *= _repeat_chance(leaves, made, share) ** 2
     pairs = count * (count - 1) // 2
     again = noise.slow(share, made.repeats) * noise.good(made.repeats) ** (2 * made.neighbours + 3)
     room = made.room("pair", share)
@@ -218,7 +218,7 @@ def _up_link(
         how = words.by_random_routes()
     slow, good = noise.slow(over_all, made.repeats), noise.good(made.repeats)
     once = slow ** (1 + made.neighbours) * good ** (made.neighbours + 3) * made.room("pair", over_all)
-    once *= _measured_again(leaves, made, over_all)
+    once *= _repeat_chance(leaves, made, over_all)
     # some pairs of a leaf are asked about: each is a separate chance
     chances = min(OF_A_LEAF, max(1.0, float(np.median(flows_of(leaves, rows) / up_links_of(network, leaves)))))
     named = 1 - (1 - once) ** chances
@@ -226,7 +226,7 @@ def _up_link(
     return Promise("up-link", share, covered * named, basis)
 
 
-def _measured_again(leaves: Leaves, made: MadeSteps, share: float) -> float:
+def _repeat_chance(leaves: Leaves, made: MadeSteps, share: float) -> float:
     """Return how probable it is that there was room to measure a pair of this share again, over all leaves.
 
     The slowest pairs of a leaf come first, so only pairs count that are as slow or slower.

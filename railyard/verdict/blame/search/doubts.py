@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from railyard.base.numbers import quantile
 from railyard.verdict.blame.search import sides, single_pairs
 from railyard.verdict.blame.search import sides as network_faults
-from railyard.verdict.blame.search.matrix import Shares, gather_repeats, held_together, upper_spread
+from railyard.verdict.blame.search.matrix import Shares, connected_parts, gather_repeats, upper_spread
 from railyard.verdict.blame.search.model import Layout, Level, Pair, Settings, Step, Suspect, Value
 from railyard.verdict.blame.search.sides import Check, Crossing, Route
 from railyard.verdict.blame.search.single_pairs import Answer, Question, State
@@ -236,7 +236,7 @@ def _parts(layout: Layout, seen: Shares, settings: Settings, slow: Sequence[int]
     """Return the parts of two or more nodes that good pairs hold together, largest first; () if there is only one."""
     bound = pair_bound(seen.near.scatter, settings.look_again)
     nodes = set(range(len(layout.nodes))) - set(slow)
-    found = held_together(nodes, lambda node, left: [other for other in left if seen.rows[node][other] >= bound])
+    found = connected_parts(nodes, lambda node, left: [other for other in left if seen.rows[node][other] >= bound])
     parts = [tuple(sorted(part)) for part in found]
     large = sorted((part for part in parts if len(part) > 1), key=lambda part: (-len(part), part))
     return tuple(large) if len(large) > 1 else ()
@@ -340,7 +340,7 @@ def measure(search: Search) -> Generator[Step, Iterable[Value], None]:
         search.answers[question.members] = answer
     settled = [
         *(network_faults.part(search.layout, found, each) for each in search.crossings),
-        *(network_faults.below_expected(search.layout, found, each, search.settings.slow) for each in search.checks),
+        *(network_faults.whole_class_below(search.layout, found, each, search.settings.slow) for each in search.checks),
     ]
     search.named += [suspect for suspect in settled if suspect is not None]
     search.crossings, search.checks = (), ()

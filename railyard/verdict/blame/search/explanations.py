@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Literal, NamedTuple
 
-from railyard.verdict.blame.search.matrix import held_together
+from railyard.verdict.blame.search.matrix import connected_parts
 from railyard.verdict.blame.search.model import rounds
 
 #: A GPU of a node: (node, place), where the place is its number among the node's GPUs, or its bus address.
@@ -111,7 +111,7 @@ def paths(tests: Sequence[Test], states: Mapping[Test, State]) -> Paths:
                 beside[a].add(b)
                 beside[b].add(a)
         # sorted, since the order of a set changes from one start of Python to the next
-        found = Paths(sorted(held_together(ends, lambda end, left: beside[end] & left), key=min))
+        found = Paths(sorted(connected_parts(ends, lambda end, left: beside[end] & left), key=min))
     return found
 
 

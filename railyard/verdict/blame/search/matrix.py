@@ -227,7 +227,7 @@ def _in_other_groups(layout: Layout, node: int) -> list[bool]:
 Member = TypeVar("Member", int, tuple[str, str])
 
 
-def held_together(
+def connected_parts(
     members: Set[Member], reached: Callable[[Member, Set[Member]], Iterable[Member]]
 ) -> list[set[Member]]:
     """Return the parts, each with its members: all that are ``reached`` from a member are in its part.

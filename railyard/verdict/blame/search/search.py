@@ -69,7 +69,7 @@ def settle_groups(
     step = sides.plan(made, words.sides_at_once(len(doubted), "group"), "groups")
     values = gather_repeats(layout, step, (yield step))
     steps.append(describe_step(step))
-    inside = {group: sides.inside_of(by_groups, seen, group) for group in doubted}
+    inside = {group: sides.side_share(by_groups, seen, group) for group in doubted}
     # By the layout of all levels, since only that knows the class of hops of two groups.
     across = _AcrossGroups(layout, seen, seen.near, seen.apart or seen.far, seen.levels)
     answers = sides.judge(by_groups, across, made, values, inside, settings.side_slow)
@@ -166,7 +166,7 @@ def search(layout: Layout, settings: Settings = _USUAL) -> Generator[Step, Itera
         yield from measure(known)
         if turn + 1 < ALONE_STEPS:
             open_routes(known)
-            yield from _of_cleared(known)
+            yield from _question_cleared(known)
     return verdict(known)
 
 
@@ -218,7 +218,7 @@ def _sides(known: Search) -> Generator[Step, Iterable[Value], tuple[int, ...]]:
     values = gather_repeats(layout, step, (yield step))
     known.steps.append(describe_step(step))
     left = list(doubted.nodes)
-    inside = {side: sides.inside_of(layout, known.seen, side) for side in enough}
+    inside = {side: sides.side_share(layout, known.seen, side) for side in enough}
     answers = sides.judge(layout, known.seen, made, values, inside, known.settings.side_slow)
     for side, (state, suspect) in zip(enough, answers, strict=True):
         known.sides.append((state, suspect))
@@ -227,7 +227,7 @@ def _sides(known: Search) -> Generator[Step, Iterable[Value], tuple[int, ...]]:
     return tuple(left)
 
 
-def _of_cleared(known: Search) -> _Steps:
+def _question_cleared(known: Search) -> _Steps:
     """Open questions for the slow pairs of nodes that were cleared: their node no longer explains them."""
     cleared = {
         members[0] for members, answer in known.answers.items() if len(members) == 1 and answer.state == "cleared"
@@ -264,7 +264,7 @@ def verdict(known: Search) -> Verdict:
     named = _without_duplicates((*of_sides["named"], *routes, *known.named, *nodes))
     names = {one.members for one in named}
     cleared = _without_duplicates(one for one in (*of_sides["cleared"], *found["cleared"]) if one.members not in names)
-    left_out = [_left_out(known, members) for members in known.left_out]
+    left_out = [_excluded_suspect(known, members) for members in known.left_out]
     unclear = _without_duplicates(
         one
         for one in (*of_sides["unclear"], *_find_unsettled(known, named), *found["unclear"], *left_out)
@@ -320,7 +320,7 @@ def _without_duplicates(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:
     return tuple(found.values())
 
 
-def _left_out(known: Search, members: tuple[int, ...]) -> Suspect:
+def _excluded_suspect(known: Search, members: tuple[int, ...]) -> Suspect:
     layout = known.layout
     if len(members) == 1:
         share, level = known.speed[members[0]], known.seen.far

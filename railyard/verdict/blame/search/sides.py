@@ -171,7 +171,7 @@ def _shifts(one: Sequence[int], other: Sequence[int]) -> tuple[Round, ...]:
     return tuple(made)
 
 
-def inside_of(layout: Layout, seen: Shares, side: str) -> float:
+def side_share(layout: Layout, seen: Shares, side: str) -> float:
     """Return the share of healthy that the pairs on one side give: the median."""
     members = layout.members()[side]
     return statistics.median(seen.rows[a][b] for a in members for b in members if a < b)
@@ -278,7 +278,7 @@ def part(layout: Layout, found: SinglePairs, crossing: Crossing) -> Suspect | No
     return Suspect("side", crossing.part, share, expected, reason)
 
 
-def below_expected(layout: Layout, found: SinglePairs, check: Check, slow: float) -> Suspect | None:
+def whole_class_below(layout: Layout, found: SinglePairs, check: Check, slow: float) -> Suspect | None:
     """Return all pairs of a class as named if the best of a few good ones alone is below the expected value."""
     assert layout.expected is not None
     best = max(found.value(*pair) for pair in check.pairs)

@@ -7,7 +7,7 @@ from railyard.verdict.blame.screening.promise import find_coverage
 from railyard.verdict.blame.search.model import Layout
 from railyard.verdict.wording import screening as screening_words
 from railyard.verdict.wording.screening import leaves_unknown
-from tests.made.screened import network
+from tests.made.screening import network
 
 #: Two nodes at each of three leaves, and two up-links of each: a node's route leaves by its number modulo two.
 ROUTES = ((-1, -1, 0, 1, 0, 1), (0, 1, -1, -1, 0, 1), (0, 1, 0, 1, -1, -1))

@@ -6,8 +6,8 @@ from railyard.verdict.blame.screening.model import Network
 from railyard.verdict.blame.screening.plan import partners
 from railyard.verdict.blame.screening.promise import find_coverage
 from railyard.verdict.blame.search.model import Pair, Step
-from tests.made.screened import network, played, slow_node
-from tests.made.simulated import Tree
+from tests.made.fat_tree import Tree
+from tests.made.screening import network, play_screening, slow_node
 from tests.made.simulated_rails import Nodes, RailNetwork, Sick
 
 LEAVES = "".join(letter * 4 for letter in "ABCDEFGH")
@@ -80,10 +80,10 @@ def test_absent_nodes_have_no_partner_and_leaves_may_be_unknown() -> None:
 
 def test_a_night_is_judged_as_a_sample() -> None:
     first = partners(network(LEAVES), 2)
-    found = played(network(LEAVES), slow_node(9), 100, first=first)
+    found = play_screening(network(LEAVES), slow_node(9), 100, first=first)
     assert isinstance(found.steps[0], Step)
     assert found.steps[0] == first
-    assert found.named() == [("node", (9,))]
+    assert found.blamed_parts() == [("node", (9,))]
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
+from tests.made.fat_tree import Noise, Tree
 from tests.made.peers import BOUNDS, WAYS, binary_splitting, group_screening, two_passes
-from tests.made.simulated import Noise, Tree
 from tests.made.simulated_rails import Nodes, RailNetwork, Sick
 
 #: Below this no streams fall that share a link with a few others: what is left is a sick node.

@@ -14,30 +14,30 @@ from railyard.verdict.blame.screening.model import Budget, Results, ScreeningVer
 from railyard.verdict.blame.screening.promise import find_coverage
 from railyard.verdict.blame.screening.screen import advance
 from railyard.verdict.blame.search.model import Part, Step
-from tests.made.planted_screening import Outcome, Wanted, play, simulated
-from tests.made.screened import network, slow_node
-from tests.made.simulated import Noise, Tree
+from tests.made.fat_tree import Noise, Tree
+from tests.made.planted_screening import FaultCounts, Outcome, faulty_network, play
+from tests.made.screening import network, slow_node
 from tests.made.simulated_rails import HEAVY, Nodes, RailNetwork, Sick, recorded_noise
 
 QUIET = Noise(body=0.0, node=0.0, hiccups=0.0)
 NOISES = {"heavy": HEAVY, "recorded": recorded_noise()}
 #: Each kind alone, in a tree of 256 nodes on sixteen leaves.
 KINDS = {
-    "node at 90 %": Wanted(nodes={0.9: 2}),
-    "node at 75 %": Wanted(nodes={0.75: 2}),
-    "node at 50 %": Wanted(nodes={0.5: 2}),
-    "node that is dead": Wanted(nodes={0.0: 2}),
-    "rail at half": Wanted(rails={0.5: 2}),
-    "rail that is dead": Wanted(rails={0.0: 2}),
-    "gpu path at half": Wanted(gpus={0.5: 2}),
-    "leaf with half its up-links": Wanted(leaves={0.5: 1}),
-    "up-link at half": Wanted(up_links={0.5: 1}),
-    "up-link that is dead": Wanted(up_links={0.0: 1}),
+    "node at 90 %": FaultCounts(nodes={0.9: 2}),
+    "node at 75 %": FaultCounts(nodes={0.75: 2}),
+    "node at 50 %": FaultCounts(nodes={0.5: 2}),
+    "node that is dead": FaultCounts(nodes={0.0: 2}),
+    "rail at half": FaultCounts(rails={0.5: 2}),
+    "rail that is dead": FaultCounts(rails={0.0: 2}),
+    "gpu path at half": FaultCounts(gpus={0.5: 2}),
+    "leaf with half its up-links": FaultCounts(leaves={0.5: 1}),
+    "up-link at half": FaultCounts(up_links={0.5: 1}),
+    "up-link that is dead": FaultCounts(up_links={0.0: 1}),
 }
 
 
-def drawn(
-    wanted: Wanted,
+def play_faults(
+    wanted: FaultCounts,
     seed: int,
     *,
     routes: str = "destination",
@@ -50,7 +50,7 @@ def drawn(
 ) -> Outcome:
     made = tree or Tree(256, 16)
     made = replace(made, routes="random" if routes == "random" else "destination")
-    simulated_, faults = simulated(made, nodes, wanted, seed, noise)
+    simulated_, faults = faulty_network(made, nodes, wanted, seed, noise)
     known = simulated_.network(routes_known=routes_known, sides_known=sides)
     return play(known, simulated_, faults, Budget(rounds, 1.0))
 
@@ -69,7 +69,7 @@ CONDITIONS = [
 def test_each_kind_of_fault_is_named_and_nobody_else(kind: str, routes: str, noise: str) -> None:
     of_parts = "rail" in kind or "gpu" in kind
     nodes = Nodes(4, gpus=True) if of_parts else Nodes()
-    found = drawn(KINDS[kind], 5, routes=routes, noise=NOISES[noise], nodes=nodes, rounds=600)
+    found = play_faults(KINDS[kind], 5, routes=routes, noise=NOISES[noise], nodes=nodes, rounds=600)
     assert found.named == frozenset(found.planted)
     assert found.false == ()
     assert found.planted
@@ -90,24 +90,24 @@ def test_a_large_healthy_network_names_nobody_over_many_seeds(routes: str, noise
 def _healthy(routes: str, noise: str, seeds: Iterable[int], tree: Tree) -> None:
     for seed in seeds:
         nodes = Nodes((1, 2, 4)[seed % 3], planes=seed % 2 == 0, gpus=seed % 5 == 0)
-        wanted = Wanted(absent=seed % 4)
-        found = drawn(wanted, seed, routes=routes, noise=NOISES[noise], nodes=nodes, rounds=200, tree=tree)
+        wanted = FaultCounts(absent=seed % 4)
+        found = play_faults(wanted, seed, routes=routes, noise=NOISES[noise], nodes=nodes, rounds=200, tree=tree)
         assert found.verdict.named == ()
 
 
 def test_many_faults_of_all_kinds_at_once() -> None:
     """One node in thirty is sick, and each is named; so are the leaf and the up-links."""
     few = {0.5: 1, 0.0: 1}
-    wanted = Wanted({0.9: 2, 0.75: 1, 0.5: 1, 0.0: 1}, few, {0.5: 1}, {}, {0.5: 1}, few, 4)
+    wanted = FaultCounts({0.9: 2, 0.75: 1, 0.5: 1, 0.0: 1}, few, {0.5: 1}, {}, {0.5: 1}, few, 4)
     for seed in range(2):
-        found = drawn(wanted, seed, nodes=Nodes(4, gpus=True), rounds=800)
+        found = play_faults(wanted, seed, nodes=Nodes(4, gpus=True), rounds=800)
         assert found.false == ()
         assert found.named == frozenset(found.planted)
 
 
 def test_a_pair_is_named_where_it_was_measured() -> None:
     """Where 64 nodes meet nearly all others, each slow pair that the sample had is named."""
-    found = drawn(Wanted(pairs={0.5: 6}), 3, noise=QUIET, tree=Tree(64, 8), rounds=300)
+    found = play_faults(FaultCounts(pairs={0.5: 6}), 3, noise=QUIET, tree=Tree(64, 8), rounds=300)
     measured = found.verdict.coverage.pairs.share
     assert measured is not None
     assert measured > 0.95
@@ -118,16 +118,16 @@ def test_a_pair_is_named_where_it_was_measured() -> None:
 def test_leaves_of_different_sizes_and_a_blocked_tree() -> None:
     """Two nodes share an up-link, and the last leaf has four nodes where others have twelve."""
     for seed in range(4):
-        found = drawn(Wanted(nodes={0.75: 2}), seed, tree=Tree(100, 12, blocking=2), rounds=300)
+        found = play_faults(FaultCounts(nodes={0.75: 2}), seed, tree=Tree(100, 12, blocking=2), rounds=300)
         assert found.false == ()
         assert found.named == frozenset(found.planted)
 
 
 def test_known_routes_name_the_number_of_the_up_link() -> None:
-    found = drawn(Wanted(up_links={0.5: 1}), 2, routes="random", routes_known=True)
+    found = play_faults(FaultCounts(up_links={0.5: 1}), 2, routes="random", routes_known=True)
     assert [one.kind for one in found.verdict.named] == ["up-link"]
     tree = Tree(256, 16, routes="random")
-    planted = simulated(tree, Nodes(), Wanted(up_links={0.5: 1}), 2)[0].sick.up_links
+    planted = faulty_network(tree, Nodes(), FaultCounts(up_links={0.5: 1}), 2)[0].sick.up_links
     assert [str(spine) for _, _, spine in planted] == [found.verdict.named[0].part]
 
 
@@ -168,7 +168,7 @@ def test_coverage_never_grows_when_values_are_taken_away(draw: object, kept: flo
     assert all(one.members == (5,) for one in found.named)
 
 
-def measured(network_: RailNetwork, *pairs: tuple[int, int], over: Part | None = None) -> list[float | None]:
+def measure_pairs(network_: RailNetwork, *pairs: tuple[int, int], over: Part | None = None) -> list[float | None]:
     step = Step("alone", tuple((pair,) for pair in pairs), 1, "", over)
     return [value and round(value) for _, _, value in network_.measure(step).values]
 
@@ -180,15 +180,15 @@ def test_without_noise_the_simulation_gives_what_rails_gpus_and_links_leave() ->
     )
     network_ = RailNetwork(tree, Nodes(2, gpus=True), sick, 1, QUIET)
     pairs = ((0, 1), (0, 2), (0, 3), (0, 4), (5, 6), (0, 7), (0, 17))
-    assert measured(network_, *pairs) == [6000, 9000, 6000, 9000, 6000, 12000, 6000]
+    assert measure_pairs(network_, *pairs) == [6000, 9000, 6000, 9000, 6000, 12000, 6000]
     # over one rail from host memory, and from the GPU that uses it: half of the rate of two rails
-    assert measured(network_, *pairs, over=Part("rail", "rail1")) == [3000, 6000, None, 6000, 3000, 6000, 6000]
-    assert measured(network_, (0, 4), over=Part("gpu path", "gpu1")) == [3000]
+    assert measure_pairs(network_, *pairs, over=Part("rail", "rail1")) == [3000, 6000, None, 6000, 3000, 6000, 6000]
+    assert measure_pairs(network_, (0, 4), over=Part("gpu path", "gpu1")) == [3000]
     # node 17 is reached by spine 1 of the first plane, whose cable to its leaf is dead
-    assert measured(network_, (0, 17), over=Part("rail", "rail0")) == [None]
+    assert measure_pairs(network_, (0, 17), over=Part("rail", "rail0")) == [None]
     assert dict(network_.measure(Step("alone", (((0, 9),),), 1, "")).absent) == {9: "its job ended: planted"}
     slowest = RailNetwork(tree, Nodes(2, striping="slowest"), sick, 1, QUIET)
-    assert measured(slowest, (0, 2), (0, 3), (0, 4)) == [6000, None, 12000]
+    assert measure_pairs(slowest, (0, 2), (0, 3), (0, 4)) == [6000, None, 12000]
 
 
 def test_a_ring_is_as_fast_as_its_slowest_stream() -> None:
@@ -196,7 +196,7 @@ def test_a_ring_is_as_fast_as_its_slowest_stream() -> None:
     assert network_.rings([[2, 3, 4], [0, 1], [9, 17, 10]]) == [1.0, 0.5, None]
 
 
-def _swapped(count: int) -> tuple[str, ...]:
+def _swapped_leaves(count: int) -> tuple[str, ...]:
     """Return the leaf of each of 128 nodes; some nodes are in the places of others of another leaf."""
     sides = [f"leaf{node // 16:02d}" for node in range(128)]
     for node in range(count):
@@ -207,8 +207,8 @@ def _swapped(count: int) -> tuple[str, ...]:
 
 #: What a system's file states of 128 nodes on eight leaf switches, none of which is as it states.
 WRONG = {
-    "two nodes swapped": _swapped(1),
-    "eight nodes swapped": _swapped(4),
+    "two nodes swapped": _swapped_leaves(1),
+    "eight nodes swapped": _swapped_leaves(4),
     "four leaf switches": tuple(f"leaf{node // 32:02d}" for node in range(128)),
     "sixteen leaf switches": tuple(f"leaf{node // 8:02d}" for node in range(128)),
     "half a leaf switch on": tuple(f"leaf{(node + 8) // 16 % 8:02d}" for node in range(128)),

@@ -24,7 +24,7 @@ from railyard.verdict.wording import pair_search as search_words
 from railyard.verdict.wording import screening as screening_words
 from railyard.verdict.wording.pair_search import slow_node as node_words
 from railyard.verdict.wording.screening import leaves_unknown
-from tests.made.screened import GOOD, Speed, all_good, network, played, slow_node
+from tests.made.screening import GOOD, Speed, all_good, network, play_screening, slow_node
 
 LEAVES = "AAAABBBBCCCCDDDD"
 MANY = "".join(letter * 6 for letter in "ABCDEFGH")
@@ -44,8 +44,8 @@ def test_the_first_step_has_neighbours_whole_leaves_and_single_nodes() -> None:
 
 
 def test_healthy_nodes_need_nothing_but_the_sample() -> None:
-    found = played(network(LEAVES))
-    assert (found.named(), found.verdict.cleared, found.verdict.unclear) == ([], (), ())
+    found = play_screening(network(LEAVES))
+    assert (found.blamed_parts(), found.verdict.cleared, found.verdict.unclear) == ([], (), ())
     assert [step.name for step in found.steps] == ["sample", "sample"]
     assert found.verdict.rounds == 20
     levels = [(48.0, "same side"), (48.0, "across sides")]
@@ -55,8 +55,8 @@ def test_healthy_nodes_need_nothing_but_the_sample() -> None:
 
 @pytest.mark.parametrize("value", [43.2, 24.0, 4.8, None])
 def test_a_slow_node_is_measured_with_two_neighbours_and_named(value: float | None) -> None:
-    found = played(network(LEAVES), slow_node(5, value))
-    assert found.named() == [("node", (5,))]
+    found = play_screening(network(LEAVES), slow_node(5, value))
+    assert found.blamed_parts() == [("node", (5,))]
     assert (found.verdict.cleared, found.verdict.unclear) == ((), ())
     step = found.steps[-1]
     assert (step.name, step.rounds, step.repeats) == ("suspects", (((4, 5),), ((5, 6),), ((4, 6),)), 3)
@@ -70,14 +70,14 @@ def test_a_slow_node_is_measured_with_two_neighbours_and_named(value: float | No
 def test_many_slow_nodes_are_measured_at_the_same_time() -> None:
     """One of each leaf: three rounds for all eight."""
     slow = set(range(0, 48, 6))
-    found = played(network(MANY), lambda a, b, over: 24.0 if slow & {a, b} else GOOD, 100)
-    assert found.named() == [("node", (node,)) for node in sorted(slow)]
+    found = play_screening(network(MANY), lambda a, b, over: 24.0 if slow & {a, b} else GOOD, 100)
+    assert found.blamed_parts() == [("node", (node,)) for node in sorted(slow)]
     assert [len(each) for each in found.steps[-2].rounds] == [8, 8, 8]
 
 
 def test_a_slow_pair_is_named_by_good_neighbours_of_both_its_nodes() -> None:
-    found = played(network(LEAVES), lambda a, b, over: 24.0 if (a, b) == (1, 9) else GOOD)
-    assert found.named() == [("pair", (1, 9))]
+    found = play_screening(network(LEAVES), lambda a, b, over: 24.0 if (a, b) == (1, 9) else GOOD)
+    assert found.blamed_parts() == [("pair", (1, 9))]
     assert found.verdict.unclear == ()
     assert found.verdict.named[0].reason == (
         "vn2-vn10 gives 24.00 of 48.00 MB/s (50.0 %), and their neighbours vn1-vn10 48.00, vn3-vn10 48.00, vn2-vn9 "
@@ -87,13 +87,13 @@ def test_a_slow_pair_is_named_by_good_neighbours_of_both_its_nodes() -> None:
 
 
 def test_a_slow_pair_of_neighbours_is_named() -> None:
-    found = played(network(LEAVES), lambda a, b, over: 24.0 if (a, b) == (4, 6) else GOOD)
-    assert found.named() == [("pair", (4, 6))]
+    found = play_screening(network(LEAVES), lambda a, b, over: 24.0 if (a, b) == (4, 6) else GOOD)
+    assert found.blamed_parts() == [("pair", (4, 6))]
 
 
 def test_a_leaf_that_is_slow_with_all_others_is_named_and_explains_its_pairs() -> None:
-    found = played(network(MANY), lambda a, b, over: 24.0 if (a < 6) != (b < 6) else GOOD, 100)
-    assert found.named() == [("leaf", (0, 1, 2, 3, 4, 5))]
+    found = play_screening(network(MANY), lambda a, b, over: 24.0 if (a < 6) != (b < 6) else GOOD, 100)
+    assert found.blamed_parts() == [("leaf", (0, 1, 2, 3, 4, 5))]
     assert found.verdict.unclear == ()
     assert found.verdict.named[0].leaves == ("A",)
     at_once = search_words.AllAtOnce(6, 24.0, list("BCDEFGH"), 48.0, "MB/s")
@@ -102,8 +102,8 @@ def test_a_leaf_that_is_slow_with_all_others_is_named_and_explains_its_pairs() -
 
 
 def test_a_switch_that_is_slow_inside_is_named_and_not_its_nodes() -> None:
-    found = played(network(MANY), lambda a, b, over: 24.0 if a < 6 or b < 6 else GOOD, 100)
-    assert found.named() == [("leaf", (0, 1, 2, 3, 4, 5))]
+    found = play_screening(network(MANY), lambda a, b, over: 24.0 if a < 6 or b < 6 else GOOD, 100)
+    assert found.blamed_parts() == [("leaf", (0, 1, 2, 3, 4, 5))]
     assert found.verdict.named[0].reason.endswith("50.0 % of healthy among its own nodes: the switch itself")
 
 
@@ -146,8 +146,8 @@ def up_link(leaf: str, number: int, links: int = 6) -> Speed:
 
 
 def test_an_up_link_is_named_with_its_leaf_where_one_node_is_reached_by_it_alone() -> None:
-    found = played(network(MANY, up_links=6), up_link("C", 2), 200)
-    assert found.named() == [("up-link", (12, 13, 14, 15, 16, 17))]
+    found = play_screening(network(MANY, up_links=6), up_link("C", 2), 200)
+    assert found.blamed_parts() == [("up-link", (12, 13, 14, 15, 16, 17))]
     one = found.verdict.named[0]
     assert (one.leaves, one.part, one.share) == (("C",), None, 0.5)
     assert one.reason.endswith("but the nodes are good with others: an up-link of C")
@@ -156,14 +156,14 @@ def test_an_up_link_is_named_with_its_leaf_where_one_node_is_reached_by_it_alone
 
 def test_known_routes_tell_which_up_link_it_is() -> None:
     routes = tuple(tuple(-1 if leaf_of(node) == leaf else node % 6 for node in range(48)) for leaf in "ABCDEFGH")
-    found = played(network(MANY, up_links=6, routes=routes), up_link("C", 2), 200)
+    found = play_screening(network(MANY, up_links=6, routes=routes), up_link("C", 2), 200)
     assert [(one.kind, one.leaves, one.part) for one in found.verdict.named] == [("up-link", ("C",), "2")]
     assert found.verdict.named[0].reason.endswith("an up-link of C (number 2)")
 
 
 def test_a_path_between_two_leaves_that_nothing_tells_apart_is_named_with_both() -> None:
     """All that goes from A to one node of E is slow, and no other path is: the routes are those of no simple tree."""
-    found = played(network(MANY), lambda a, b, over: 24.0 if a < 6 and b == 27 else GOOD, 200)
+    found = play_screening(network(MANY), lambda a, b, over: 24.0 if a < 6 and b == 27 else GOOD, 200)
     assert [(one.kind, one.leaves) for one in found.verdict.named] == [("up-link", ("A", "E"))]
     assert found.verdict.named[0].reason.endswith(": an up-link of A or of E")
     assert len(found.verdict.named[0].members) == 12
@@ -184,7 +184,7 @@ def of_part(name: str, share: float, parts: int, node: int = 5) -> Speed:
 
 @pytest.mark.parametrize("share", [0.5, 0.0])
 def test_the_slow_rail_of_a_node_is_named_in_the_nodes_place(share: float) -> None:
-    found = played(network(LEAVES, rails=4), of_part("rail2", share, 4), 120)
+    found = play_screening(network(LEAVES, rails=4), of_part("rail2", share, 4), 120)
     assert [(one.kind, one.members, one.part) for one in found.verdict.named] == [("rail", (5,), "rail2")]
     partners = [("vn5", 12.0 * share), ("vn7", 12.0 * share)]
     assert found.verdict.named[0].reason == node_words("rail2 of vn6", partners, 12.0, "MB/s", share)
@@ -193,20 +193,20 @@ def test_the_slow_rail_of_a_node_is_named_in_the_nodes_place(share: float) -> No
 
 def test_a_node_whose_rails_are_all_slow_stays_a_node() -> None:
     speed: Speed = lambda a, b, over: (GOOD if over is None else 12.0) * (0.5 if 5 in (a, b) else 1.0)  # noqa: E731
-    found = played(network(LEAVES, rails=4), speed, 120)
-    assert found.named() == [("node", (5,))]
+    found = play_screening(network(LEAVES, rails=4), speed, 120)
+    assert found.blamed_parts() == [("node", (5,))]
     assert found.verdict.named[0].reason.endswith("; each rail alone is slow")
 
 
 def test_a_gpus_path_is_named_where_each_rail_alone_is_good() -> None:
-    found = played(network(LEAVES, rails=4, gpus=4), of_part("gpu1", 0.5, 4), 300)
+    found = play_screening(network(LEAVES, rails=4, gpus=4), of_part("gpu1", 0.5, 4), 300)
     assert [(one.kind, one.members, one.part) for one in found.verdict.named] == [("gpu path", (5,), "gpu1")]
     assert found.verdict.named[0].reason.endswith("from the GPU's memory; each rail alone from host memory is good")
 
 
 def test_without_room_for_its_rails_a_node_is_named_all_the_same() -> None:
-    found = played(network(LEAVES, rails=4), of_part("rail2", 0.0, 4), 60)
-    assert found.named() == [("node", (5,))]
+    found = play_screening(network(LEAVES, rails=4), of_part("rail2", 0.0, 4), 60)
+    assert found.blamed_parts() == [("node", (5,))]
     assert found.verdict.named[0].reason.endswith("; the budget had no room to measure its rails alone")
     of_rails = [one for one in found.verdict.promises if one.kind == "rail"]
     assert all(one.probability is not None and one.probability < 0.6 for one in of_rails)
@@ -214,8 +214,8 @@ def test_without_room_for_its_rails_a_node_is_named_all_the_same() -> None:
 
 def test_all_pairs_below_what_is_expected_are_named_and_not_without_an_expectation() -> None:
     half: Speed = lambda a, b, over: 24.0  # noqa: E731
-    assert played(network(LEAVES), half).named() == []
-    found = played(network(LEAVES, expected=GOOD), half)
+    assert play_screening(network(LEAVES), half).blamed_parts() == []
+    found = play_screening(network(LEAVES, expected=GOOD), half)
     assert [one.kind for one in found.verdict.named] == ["all"]
     assert "expected 48.00 MB/s (at most 50.0 %)" in found.verdict.sentence
 
@@ -235,9 +235,9 @@ def test_who_is_good_with_good_partners_is_cleared() -> None:
 
 
 def test_absent_nodes_are_told_and_neither_measured_nor_blamed() -> None:
-    found = played(network(LEAVES), absent={0: "drained: bad fan", 7: "drained: bad fan"})
+    found = play_screening(network(LEAVES), absent={0: "drained: bad fan", 7: "drained: bad fan"})
     assert not {0, 7} & {node for step in found.steps for pair in step.pairs() for node in pair}
-    assert found.named() == []
+    assert found.blamed_parts() == []
     covered = found.verdict.coverage
     assert [(one.node, one.reason) for one in covered.not_measured] == [
         ("vn1", "drained: bad fan"),
@@ -250,8 +250,8 @@ def test_absent_nodes_are_told_and_neither_measured_nor_blamed() -> None:
 def test_half_of_the_nodes_gone_in_mid_run_is_one_sentence_and_blames_nobody() -> None:
     gone = dict.fromkeys(range(24), "its job ended: NODE_FAIL")
     for step in (0, 1):
-        found = played(network(MANY), slow_node(40), 100, gone={step: gone})
-        assert found.named() == [("node", (40,))]
+        found = play_screening(network(MANY), slow_node(40), 100, gone={step: gone})
+        assert found.blamed_parts() == [("node", (40,))]
         assert "; not judged: 24 of 48 nodes (24 its job ended: NODE_FAIL); " in found.verdict.sentence
         later = {node for each in found.steps[step + 1 :] for pair in each.pairs() for node in pair}
         assert not later & gone.keys()
@@ -272,25 +272,25 @@ def test_nodes_that_stop_giving_results_are_taken_as_gone_where_nobody_says_so()
 
 
 def test_more_silent_nodes_than_can_be_sick_are_the_runs_fault() -> None:
-    found = played(network(LEAVES), lambda a, b, over: None if a < 6 or b < 6 else GOOD)
-    assert found.named() == []
+    found = play_screening(network(LEAVES), lambda a, b, over: None if a < 6 or b < 6 else GOOD)
+    assert found.blamed_parts() == []
     assert "; not judged: 6 of 16 nodes (6 gave no result, like too many others); " in found.verdict.sentence
 
 
 def test_a_node_that_goes_away_after_it_was_confirmed_is_not_blamed() -> None:
-    found = played(network(LEAVES, rails=2), of_part("rail1", 0.0, 2), 120, gone={3: {5: "drained: by hand"}})
+    found = play_screening(network(LEAVES, rails=2), of_part("rail1", 0.0, 2), 120, gone={3: {5: "drained: by hand"}})
     assert found.steps[3].name == "rails"
-    assert found.named() == []
+    assert found.blamed_parts() == []
     assert [one.members for one in found.verdict.unclear] == [(5,)]
     assert found.verdict.unclear[0].reason.endswith("; it went away later")
 
 
 def test_nothing_to_measure_and_no_result_are_sentences() -> None:
-    nobody = played(network("AA"), absent={0: "drained"})
+    nobody = play_screening(network("AA"), absent={0: "drained"})
     assert nobody.steps == []
     assert nobody.verdict.sentence.startswith("1 of 2 nodes are there, but a pair needs two; ")
-    silent = played(network(LEAVES), lambda a, b, over: None)
-    assert silent.named() == []
+    silent = play_screening(network(LEAVES), lambda a, b, over: None)
+    assert silent.blamed_parts() == []
     assert silent.verdict.sentence.startswith("no pair of 16 nodes gave a result; ")
     assert silent.verdict.promises == ()
 
@@ -314,8 +314,8 @@ def test_a_budget_that_is_too_small_for_anything() -> None:
 
 
 def test_nodes_without_known_leaves() -> None:
-    found = played(network("?" * 16), slow_node(5), 100)
-    assert found.named() == [("node", (5,))]
+    found = play_screening(network("?" * 16), slow_node(5), 100)
+    assert found.blamed_parts() == [("node", (5,))]
     assert found.verdict.named[0].reason.endswith("; leaves are not known, so it may be an up-link that leads there")
     why = leaves_unknown()
     assert [(one.kind, one.probability, one.basis) for one in found.verdict.promises if one.kind != "node"][-3:] == [
@@ -329,8 +329,8 @@ def test_nodes_without_known_leaves() -> None:
 
 
 def test_some_nodes_of_no_known_leaf() -> None:
-    found = played(network("AAAABBBBCCCC.."), slow_node(12), 100)
-    assert found.named() == [("node", (12,))]
+    found = play_screening(network("AAAABBBBCCCC.."), slow_node(12), 100)
+    assert found.blamed_parts() == [("node", (12,))]
     assert (
         "the leaf of 2 nodes (vn13 and vn14): it is not known, so each was judged as a leaf of its own"
         in found.verdict.not_looked_at
@@ -338,8 +338,8 @@ def test_some_nodes_of_no_known_leaf() -> None:
 
 
 def test_a_leaf_of_one_node_cannot_be_told_from_its_node() -> None:
-    found = played(network("AAAABBBBCCCCDDDDE"), slow_node(16), 100)
-    assert found.named() == [("node", (16,))]
+    found = play_screening(network("AAAABBBBCCCCDDDDE"), slow_node(16), 100)
+    assert found.blamed_parts() == [("node", (16,))]
     assert found.verdict.named[0].reason.endswith("; it is the only node of E, so it may be that leaf")
     assert (
         "whether E or its only node is slow: only neighbours show which of the two it is" in found.verdict.not_looked_at
@@ -353,13 +353,13 @@ def test_two_slow_nodes_whose_lacks_add_up_are_no_slow_pair() -> None:
         lack = sum(0.25 for node in (4, 5) if node in (a, b))
         return GOOD * (1 - lack)
 
-    found = played(network(LEAVES), speed, 100)
-    assert found.named() == [("node", (4,)), ("node", (5,))]
+    found = play_screening(network(LEAVES), speed, 100)
+    assert found.blamed_parts() == [("node", (4,)), ("node", (5,))]
     assert found.verdict.unclear == ()
 
 
 def test_a_stored_run_is_judged_by_the_same_call() -> None:
-    found = played(network(LEAVES), slow_node(5))
+    found = play_screening(network(LEAVES), slow_node(5))
     known, budget = network(LEAVES), Budget(60, 1.0)
     for count, step in enumerate(found.steps):
         assert advance(known, budget, found.results[:count]) == step
@@ -374,18 +374,18 @@ def test_a_sample_that_was_planned_elsewhere_is_judged() -> None:
     turns = (((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2)))
     rounds = tuple(tuple((group[i], group[j]) for i, j in turn) for group in groups for turn in turns)
     first = Step("sample", rounds, 1, "groups")
-    found = played(network(LEAVES), slow_node(9), 60, first=first)
+    found = play_screening(network(LEAVES), slow_node(9), 60, first=first)
     assert found.steps[0] == first
     assert [step.name for step in found.steps] == ["sample", "suspects", "again"]
-    assert found.named() == [("node", (9,))]
+    assert found.blamed_parts() == [("node", (9,))]
     # six pairs of each group, and four more of the two nodes of C that met nobody else there
     assert (found.verdict.coverage.pairs.used, found.verdict.coverage.pairs.all) == (28, 120)
 
 
 def test_the_settings_decide_what_is_slow() -> None:
-    found = played(network(LEAVES), slow_node(5, 45.0), settings=Settings(look_again=0.10, slow=0.10))
-    assert found.named() == []
-    assert played(network(LEAVES), slow_node(5, 45.0)).named() == [("node", (5,))]
+    found = play_screening(network(LEAVES), slow_node(5, 45.0), settings=Settings(look_again=0.10, slow=0.10))
+    assert found.blamed_parts() == []
+    assert play_screening(network(LEAVES), slow_node(5, 45.0)).blamed_parts() == [("node", (5,))]
 
 
 @pytest.mark.parametrize(
@@ -408,7 +408,7 @@ def test_values_that_are_none(value: tuple[int, int, float], message: str) -> No
 
 def test_a_pair_without_a_value_was_not_measured() -> None:
     """Half of the sample's values are missing: less is covered, and nobody is blamed for it."""
-    whole = played(network(LEAVES))
+    whole = play_screening(network(LEAVES))
     half = [Results(tuple(each.values)[::2]) for each in whole.results]
     found = advance(network(LEAVES), Budget(60, 1.0), half)
     assert isinstance(found, ScreeningVerdict)

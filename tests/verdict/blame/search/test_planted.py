@@ -8,8 +8,8 @@ import statistics
 import pytest
 
 from railyard.verdict.blame.search.model import Step, rounds
-from tests.made.planted import PLANTS, Plant, plant, play
-from tests.made.simulated import Faults, Noise, Simulated, Tree
+from tests.made.fat_tree import Faults, Noise, SimulatedNetwork, Tree
+from tests.made.planted_faults import PLANTS, Plant, plant, play
 
 SMALL = {routes: Tree(128, 8, routes=routes) for routes in ("destination", "random")}
 QUIET = Noise(body=0.0, node=0.0, hiccups=0.0)
@@ -36,7 +36,7 @@ def test_a_thousand_nodes_with_seven_faults() -> None:
 
 def values(tree: Tree, faults: Faults, at_once: int | None = None) -> dict[tuple[int, int], float]:
     step = Step("rounds", rounds(tree.nodes, at_once), 1, "")
-    return {(a, b): value or 0.0 for a, b, value in Simulated(tree, faults, 1, QUIET).measure(step)}
+    return {(a, b): value or 0.0 for a, b, value in SimulatedNetwork(tree, faults, 1, QUIET).measure(step)}
 
 
 def test_without_noise_the_simulation_gives_what_the_links_leave() -> None:

@@ -82,9 +82,9 @@ class Plane:
         for (leaf, spine), share in faults.cables.items():
             self.capacity[leaf, spine] = share
         #: The spine by leaf and destination.
-        self.routes = self._routed(tree, leaves, spines, faults, draw)
+        self.routes = self._route_table(tree, leaves, spines, faults, draw)
 
-    def _routed(self, tree: Tree, leaves: int, spines: int, faults: Faults, draw: np.random.Generator) -> Ints:
+    def _route_table(self, tree: Tree, leaves: int, spines: int, faults: Faults, draw: np.random.Generator) -> Ints:
         """Return the spine by leaf and destination; what is left of a faulty side's up-links takes all its routes."""
         count = tree.nodes
         destinations = np.broadcast_to(np.arange(count), (leaves, count))
@@ -96,7 +96,7 @@ class Plane:
             table[:, self.leaf == leaf] %= left
         return table
 
-    def shared(self, source: Ints, target: Ints, number: Ints) -> Floats:
+    def link_shares(self, source: Ints, target: Ints, number: Ints) -> Floats:
         """Return what the links of each flow leave it, as a share of the rate."""
         leaves, spines = self.capacity.shape
         out = np.full(len(source), np.inf)
@@ -113,7 +113,7 @@ class Plane:
         return out
 
 
-class Simulated:
+class SimulatedNetwork:
     """One network of one draw: routes and node rates are drawn once, noise with every value."""
 
     def __init__(self, tree: Tree, faults: Faults, seed: int, noise: Noise = Noise()) -> None:
@@ -138,7 +138,9 @@ class Simulated:
 
     def _one_way(self, source: Ints, target: Ints, number: Ints) -> Floats:
         shares: Floats = np.minimum(self._rate[source], self._rate[target]) * self._noise(len(source))
-        shares = np.minimum(shares, self._plane.shared(source, target, number) * self._noise(len(source), tail=False))
+        shares = np.minimum(
+            shares, self._plane.link_shares(source, target, number) * self._noise(len(source), tail=False)
+        )
         if self._pairs:
             low, high = np.minimum(source, target), np.maximum(source, target)
             keys = low * self.tree.nodes + high

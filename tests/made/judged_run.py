@@ -72,7 +72,7 @@ def case_of(
     return Case(**given | meant)
 
 
-def judged(
+def judge_output(
     case: Case,
     output: str,
     parse: Callable[[str], ParsedOutput],
@@ -120,7 +120,7 @@ def run_of_cell(
     if counters is not None:
         evidence["counters"] = counters
     traffic = {**healthy_bytes(nodes, case.launch.meant, both_ways), **(moved or {})}
-    return judged(case, text if output is None else output, parse, traffic, **evidence)
+    return judge_output(case, text if output is None else output, parse, traffic, **evidence)
 
 
 def counters_files(launch: Launch, moved: Mapping[str, Moved]) -> tuple[str, ...]:

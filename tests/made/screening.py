@@ -13,14 +13,14 @@ Speed = Callable[[int, int, Part | None], float | None]
 
 
 @dataclass
-class Played:
+class PlayedScreening:
     """A verdict with the steps that led to it and what each gave."""
 
     verdict: ScreeningVerdict
     steps: list[Step] = field(default_factory=list)
     results: list[Results] = field(default_factory=list)
 
-    def named(self) -> list[tuple[str, tuple[int, ...]]]:
+    def blamed_parts(self) -> list[tuple[str, tuple[int, ...]]]:
         """Return who is named, by kind and nodes."""
         return [(one.kind, one.members) for one in self.verdict.named]
 
@@ -47,7 +47,7 @@ def slow_node(node: int, value: float | None = 24.0) -> Speed:
     return lambda a, b, over: value if node in (a, b) else GOOD
 
 
-def played(
+def play_screening(
     known: Network,
     speed: Speed = all_good,
     rounds: int = 60,
@@ -56,10 +56,10 @@ def played(
     first: Step | None = None,
     absent: Mapping[int, str] | None = None,
     gone: Mapping[int, Mapping[int, str]] | None = None,
-) -> Played:
+) -> PlayedScreening:
     """Return a screening within so many rounds; ``gone`` has the nodes that go away in a step, by the step's number."""
     asking = screen(known, Budget(rounds, 1.0), settings or Settings(), first, absent or {})
-    found = Played(None)  # type: ignore[arg-type]
+    found = PlayedScreening(None)  # type: ignore[arg-type]
     given: Results | None = None
     while True:
         try:

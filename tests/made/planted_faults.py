@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from railyard.verdict.blame.search.model import Cost, Kind, Settings, Step, Verdict, cost
 from railyard.verdict.blame.search.search import search
-from tests.made.simulated import Faults, Simulated, Tree
+from tests.made.fat_tree import Faults, SimulatedNetwork, Tree
 
 #: What identifies a suspect: its kind and its nodes.
 Blame = tuple[Kind, tuple[int, ...]]
@@ -35,7 +35,7 @@ _USUAL = Settings()
 
 
 @dataclass(frozen=True, slots=True)
-class Planted:
+class PlantedFaults:
     """Faults, and who should be named for them."""
 
     faults: Faults
@@ -53,7 +53,7 @@ class Outcome:
     alone: int
 
 
-def plant(what: Plant, tree: Tree, seed: int) -> Planted:
+def plant(what: Plant, tree: Tree, seed: int) -> PlantedFaults:
     """Return faults at places drawn by ``seed`` that do not touch each other; a second pair is within a leaf.
 
     Raises ValueError for fewer than eight leaves.
@@ -68,12 +68,12 @@ def plant(what: Plant, tree: Tree, seed: int) -> Planted:
     cables = {(leaves[7], draw.randrange(tree.leaf // tree.blocking)): share for share in what.cables}
     blame: set[Blame] = {("node", (node,)) for node in nodes} | {("pair", pair) for pair in pairs}
     blame |= {("side", _side(tree, leaf)) for leaf in (*sides, *(leaf for leaf, _ in cables))}
-    return Planted(Faults(nodes, pairs, sides, cables), frozenset(blame))
+    return PlantedFaults(Faults(nodes, pairs, sides, cables), frozenset(blame))
 
 
-def play(tree: Tree, planted: Planted, seed: int, settings: Settings = _USUAL) -> Outcome:
+def play(tree: Tree, planted: PlantedFaults, seed: int, settings: Settings = _USUAL) -> Outcome:
     """Return the result of a search with known sides on a simulated network; 16 MiB per pair each way, 2 ms a round."""
-    network = Simulated(tree, planted.faults, seed)
+    network = SimulatedNetwork(tree, planted.faults, seed)
     asking = search(tree.layout(), settings)
     costs: list[Cost] = []
     alone = 0

@@ -1,8 +1,8 @@
 """Job scripts of published clusters, as a dry run shows them: ``tests/sites/published`` has their systems' files.
 
 ``scripts/SYSTEM.txt`` has one part for each stack: of its everyday test with the most rails what the scheduler, the
-environment and the launcher get. ``python -m tests.e2e.published`` writes them again; read each as an expert of that
-machine would, before you commit it.
+environment and the launcher get. ``python -m tests.e2e.published_scripts`` writes them again; read each as an expert of
+that machine would, before you commit it.
 """
 
 import os
@@ -52,13 +52,13 @@ def scripts(system: str, folder: Path) -> str:
             path = site / f".railyard/reframe/stage/{system}/{fabric}/{stack}/{test}_{digest}/rfm_job.sh"
             most[stack] = (rank, f"{test} {more.strip()}".strip() + f", rails: {rails or 1}", path)
     parts = [
-        f"## {stack}: {title}\n{_shown(path.read_text(encoding='utf-8'), site)}"
+        f"## {stack}: {title}\n{_kept_lines(path.read_text(encoding='utf-8'), site)}"
         for stack, (_, title, path) in sorted(most.items())
     ]
     return "\n".join(parts)
 
 
-def _shown(script: str, site: Path) -> str:
+def _kept_lines(script: str, site: Path) -> str:
     lines = script.replace(str(site), "SITE").splitlines()
     kept = [line for line in lines if line.startswith(_KEPT) and not line.startswith(_OF_USER)]
     text = "\n".join(re.sub(r" \|\| \{ echo .*", "", line) for line in kept) + "\n"
