@@ -154,9 +154,9 @@ def read(what: str, folder: Path, nodes: int, rails: int) -> str:
         return f"{sum(1 for _ in written.look(is_over=False))} readings of {nodes} nodes"
     from railyard.cluster.fabric.judge import judge
     from railyard.cluster.fabric.model import Readings, expected_fabric
-    from railyard.cluster.fabric.own_json import own_of, readings_of
+    from railyard.cluster.fabric.own_json import own_answer, readings_of
 
-    ports, cards, _ = readings_of(node_files.gather(asking, own_of, ended_well=True))
+    ports, cards, _ = readings_of(node_files.gather(asking, own_answer, ended_well=True))
     report = judge(expected_fabric(system, "hdr"), Readings(own=ports, cards=cards, counters=ports))
     return f"{report.nodes} nodes, {len(report.problems)} problems"
 

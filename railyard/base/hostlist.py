@@ -27,7 +27,7 @@ def expand_names(text: str, most: int = MOST_NAMES) -> Iterator[str]:
     with more names than ``most``.
     """
     for each in _BETWEEN_COMMAS.findall(text):
-        yield from _of_one(each, most)
+        yield from _expand_one(each, most)
 
 
 def join_names(names: Sequence[str]) -> str:
@@ -81,13 +81,13 @@ def _brackets(before: str, width: int, numbers: Sequence[int]) -> str:
     return f"{before}{parts[0]}" if len(numbers) == 1 else f"{before}[{','.join(parts)}]"
 
 
-def _of_one(text: str, most: int) -> Iterator[str]:
+def _expand_one(text: str, most: int) -> Iterator[str]:
     ranged = _RANGED.fullmatch(text)
     if ranged is None:
         yield text
         return
     before, inside, rest = ranged.groups()
-    ends = list(_of_one(rest, most))
+    ends = list(_expand_one(rest, most))
     numbers = [number for part in inside.split(",") for number in _numbers(part, most)]
     if len(numbers) * len(ends) > most:
         raise ValueError(f"{text!r} is more than {most} names")

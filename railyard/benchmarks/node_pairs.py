@@ -71,7 +71,7 @@ def is_again(table: Table) -> bool:
     return table.benchmark in (ALONE, ONE_RAIL) or is_sample(table)
 
 
-def over_all(tables: Iterable[Table]) -> tuple[Table, ...]:
+def all_rail_tables(tables: Iterable[Table]) -> tuple[Table, ...]:
     """Return the tables that were measured over all rails of their run."""
     return tuple(table for table in tables if table.benchmark != ONE_RAIL)
 

@@ -181,7 +181,7 @@ def _in_groups(wanted: _Request) -> int:
     from railyard.cluster.rolling import plan
     from railyard.cluster.rolling.run import rolling
     from railyard.cluster.rolling.under_scheduler import SAMPLE, runs_in
-    from railyard.provision.testbed.lifecycle import terminated_as_interrupted
+    from railyard.provision.testbed.lifecycle import interrupt_on_signal
     from railyard.results.run_folder import new_run_id
     from railyard.verdict.node_pairs import leaf_pairs
 
@@ -198,7 +198,7 @@ def _in_groups(wanted: _Request) -> int:
         at_most=wanted.at_most, sample=wanted.sample, budget_s=wanted.budget_s,
         seed=now.toordinal() if wanted.seed is None else wanted.seed,
     )  # fmt: skip
-    with terminated_as_interrupted(), _bed(site):
+    with interrupt_on_signal(), _bed(site):
         place = plan.place_of(site, asked)
         leaf_of = plan.leaves_of(site, place)
         nodes = plan.nodes_of(site, wanted.asked, leaf_of, datetime.now())
@@ -237,7 +237,7 @@ def _collect(names: Sequence[str], wait: bool, confirm: bool, cancel: bool, now:
     from railyard.cluster.rolling.collect import why_not_together
     from railyard.cluster.rolling.run import rolling
     from railyard.cluster.rolling.under_scheduler import folder_of, read
-    from railyard.provision.testbed.lifecycle import terminated_as_interrupted
+    from railyard.provision.testbed.lifecycle import interrupt_on_signal
     from railyard.site.site import site_at
 
     home = find_home()
@@ -245,7 +245,7 @@ def _collect(names: Sequence[str], wait: bool, confirm: bool, cancel: bool, now:
     kept = [read(folder) for folder in folders]
     why_not_together(list(zip(names, kept, strict=True)))
     site = site_at(home, kept[0].system)
-    with terminated_as_interrupted(), _bed(site):
+    with interrupt_on_signal(), _bed(site):
         every = [
             rolling(site, run, folder, max(len(one.nodes) for one in run.steps[0].groups), _print)
             for run, folder in zip(kept, folders, strict=True)
@@ -256,10 +256,10 @@ def _collect(names: Sequence[str], wait: bool, confirm: bool, cancel: bool, now:
             _print(f"the jobs of {run.id} are ended")
         if len(every) > 1:
             return _judge_as_one(every, kept, as_json)
-        seen = _follow(made, run, confirm) if wait or (confirm and not cancel) else made.looked_at(run)
+        seen = _follow(made, run, confirm) if wait or (confirm and not cancel) else made.current_progress(run)
         open_ = [one for one in seen.parts if not one.is_over]
         if cancel and open_:
-            seen = made.looked_at(run)
+            seen = made.current_progress(run)
         elif open_ and not now:
             for one in open_:
                 click.echo(f"{one.name}: {one.words}")
@@ -272,7 +272,7 @@ def _judge_as_one(every: Sequence["Rolling"], kept: Sequence["KeptRun"], as_json
     """Judge several runs of one system as one. Store nothing, since each run is stored by itself."""
     from railyard.cluster.rolling.run import merged_text
 
-    seen = [made.looked_at(run) for made, run in zip(every, kept, strict=True)]
+    seen = [made.current_progress(run) for made, run in zip(every, kept, strict=True)]
     text, sick = merged_text(every, seen)
     click.echo(json.dumps({"verdict": text, "sick": sick}, ensure_ascii=False, indent=1) if as_json else text)
     return 1 if sick else 0

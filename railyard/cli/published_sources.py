@@ -41,7 +41,7 @@ from railyard.results.record.form import (
 from railyard.results.reference_sheet import is_published
 from railyard.results.run_folder import RelationRecord
 from railyard.rfm.checks.catalogue import needs
-from railyard.site.matrix import Need, asked_for
+from railyard.site.matrix import Need, requested_needs
 from railyard.site.references.checks import metric_of, sides
 from railyard.site.references.load import References
 from railyard.site.references.model import Claim, Source
@@ -61,7 +61,7 @@ def replay_records(site: Site, needs: Sequence[Need]) -> tuple[Record, ...]:
     Nothing is written and no job runs, so the path is not judged. Raises InputError if there is no index, and
     RailyardError if a recording is not the one that the index lists.
     """
-    asked = {need.check: need for need in asked_for(site.system, tuple(needs))}
+    asked = {need.check: need for need in requested_needs(site.system, tuple(needs))}
     listed = read_index(folder_of(site.home, site.system.system)).recordings
     repeated = {_first(one) for one in listed if without_repeat(one.check) != one.check}
     return tuple(

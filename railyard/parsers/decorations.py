@@ -312,7 +312,7 @@ def without_prefixes(text: str) -> tuple[str, dict[str, str]] | None:
         return None
     lines = [line[margin:] if line.strip() else line for line in lines]
     named = [who for who in dict.fromkeys(sources) if who]
-    alone = dict(_each_alone(lines, sources, named)) if 1 < len(named) <= _MOST_SOURCES else {}
+    alone = dict(_lines_by_source(lines, sources, named)) if 1 < len(named) <= _MOST_SOURCES else {}
     return "\n".join(lines), alone
 
 
@@ -361,7 +361,7 @@ def _split_speakers(lines: list[str]) -> list[tuple[str, str]] | None:
     return None
 
 
-def _each_alone(lines: list[str], sources: list[str], named: list[str]) -> Iterator[tuple[str, str]]:
+def _lines_by_source(lines: list[str], sources: list[str], named: list[str]) -> Iterator[tuple[str, str]]:
     for who in named:
         yield who, "\n".join(line if of == who else "" for line, of in zip(lines, sources, strict=True))
 

@@ -155,7 +155,7 @@ def registry_of(records: Sequence[Record], now: datetime, sick: Sequence[SickPar
     times = gauge(TIME, "When the newest result was recorded, since the epoch", TEST_LABELS, registry=registry)
     for record in records:
         labels = _labels(record)
-        for figure in _first_of_each(record.found.figures):
+        for figure in _first_figures(record.found.figures):
             figures.labels(*labels, figure.name, figure.unit).set(figure.value)
         for state in STATES:
             states.labels(*labels, state).set(1 if record.found.state == state else 0)
@@ -232,7 +232,7 @@ def _labels(record: Record) -> tuple[str, ...]:
     return tuple("" if value is None else str(value) for value in values)
 
 
-def _first_of_each(figures: Sequence[Figure]) -> list[Figure]:
+def _first_figures(figures: Sequence[Figure]) -> list[Figure]:
     """Return the first figure of each name and unit: Prometheus refuses two samples with the same labels."""
     return list({(figure.name, figure.unit): figure for figure in reversed(figures)}.values())[::-1]
 

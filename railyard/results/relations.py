@@ -175,7 +175,7 @@ def costs_of_references(references: References) -> tuple[CostRecord, ...]:
         for stack in entry.stack:
             for rails in entry.rails or (1,):
                 found.setdefault(TestId(entry.fabric, stack, rails), []).append((entry.metric, best))
-    return _costs(references.system, _with_any(found))
+    return _costs(references.system, _merge_any_stack(found))
 
 
 def _counts(benchmark: str, metric: str) -> bool:
@@ -188,7 +188,7 @@ def _counts(benchmark: str, metric: str) -> bool:
     return metric == BANDWIDTH and any(each.name == BANDWIDTH and each.directions == 1 for each in known.metrics)
 
 
-def _with_any(found: Mapping[TestId, list[_Figure]]) -> _Figures:
+def _merge_any_stack(found: Mapping[TestId, list[_Figure]]) -> _Figures:
     """Return the figures with those for any stack added to each stack of that fabric and number of rails."""
     stacks = {place for place in found if place.stack != ANY}
     merged = {place: list(figures) for place, figures in found.items()}

@@ -13,7 +13,7 @@ from railyard.base.wording import listing
 from railyard.rfm.checks.base import InterconnectCheck
 from railyard.rfm.checks.catalogue import needs, needs_of
 from railyard.rfm.run.options import everyday_words, read
-from railyard.site.matrix import Need, asked_for, matrix
+from railyard.site.matrix import Need, matrix, requested_needs
 from railyard.site.references.load import References
 
 #: Reasons of a check in its line; `railyard matrix --why` has all of them.
@@ -48,7 +48,7 @@ def _why_no_cell(cls: type[InterconnectCheck], references: References, options: 
     """Return what drops a check of ours on the current system: what the matrix says, else the options."""
     system = references.system
     stated = needs_of((cls,))
-    asked = asked_for(system, stated)
+    asked = requested_needs(system, stated)
     if not asked:
         return _name_problems(stated, system.system)
     places = {partition.name for partition in runtime().system.partitions}

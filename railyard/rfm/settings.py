@@ -106,7 +106,7 @@ def configuration(
             key=lambda made: (made["descr"] != UNKNOWN_HOSTS, _takes_any_host(made["hostnames"]), made["name"]),
         ),
         "environments": [env for system in ordered for env in environments_of(system)],
-        "general": _of_each(
+        "general": _section_per_system(
             systems,
             {
                 # An exit code other than 0 fails every test, ours or not.
@@ -121,7 +121,7 @@ def configuration(
             },
             {name: module_settings(system) for name, system in systems.items()},
         ),
-        "logging": _of_each(
+        "logging": _section_per_system(
             systems,
             {
                 # The logger's own level decides what is formatted at all: 'debug' costs 150 ms per test.
@@ -146,7 +146,7 @@ def configuration(
     }
 
 
-def _of_each(
+def _section_per_system(
     systems: Collection[str], section: Mapping[str, Any], own: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 ) -> list[dict[str, Any]]:
     """Return a section for each of these systems, with what is the system's ``own``.

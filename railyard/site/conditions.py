@@ -56,7 +56,7 @@ def strip_blanks(text: str) -> str | None:
     return text.strip() or None
 
 
-def one_of(known: Sequence[str]) -> Callable[[str], str | None]:
+def accept_one_of(known: Sequence[str]) -> Callable[[str], str | None]:
     """Return the function that accepts one of these words, in any case."""
     return lambda text: next((one for one in known if one == text.strip().lower()), None)
 
@@ -384,8 +384,8 @@ _TABLE: tuple[Condition, ...] = (
         "governor",
         "cpufreq's governor",
         choice(GOVERNORS),
-        one_of(GOVERNORS),
-        _fact("governor", one_of(GOVERNORS)),
+        accept_one_of(GOVERNORS),
+        _fact("governor", accept_one_of(GOVERNORS)),
         costs=lambda stated, shown: stated == "performance",
         read_from="cpu0/cpufreq",
     ),
@@ -421,7 +421,7 @@ _TABLE: tuple[Condition, ...] = (
         "profile",
         "system profile of the BIOS",
         choice(PROFILES),
-        one_of(PROFILES),
+        accept_one_of(PROFILES),
     ),
     Condition(
         "processor",
@@ -534,8 +534,8 @@ _TABLE: tuple[Condition, ...] = (
     ),
     # What `railyard capture` says about itself, and not about a node.
     Condition("repeats", "for a captured reference: how often it ran, and on how many nodes", "any text", is_free=True),
-    Condition("capture", "for a captured reference: quick", "quick", one_of(("quick",))),
-    Condition("path", "for a captured reference: not judged", "not judged", one_of(("not judged",))),
+    Condition("capture", "for a captured reference: quick", "quick", accept_one_of(("quick",))),
+    Condition("path", "for a captured reference: not judged", "not judged", accept_one_of(("not judged",))),
     Condition("lock-sha256", "for a captured reference: Spack's lock", "a hash", is_free=True),
 )
 CONDITIONS: Mapping[str, Condition] = {each.name: each for each in _TABLE}

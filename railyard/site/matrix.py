@@ -476,7 +476,7 @@ def matrix(system: System, needs: tuple[Need, ...], has_number: HasNumber = _acc
     ``has_number`` says whether the references have a number for a test.
     """
     counts = sorted({count for fabric in system.fabrics.values() for count in fabric.counts})
-    asked = asked_for(system, needs)
+    asked = requested_needs(system, needs)
     return tuple(
         cell
         for fabric, stated in system.fabrics.items()
@@ -487,7 +487,7 @@ def matrix(system: System, needs: tuple[Need, ...], has_number: HasNumber = _acc
     )
 
 
-def asked_for(system: System, needs: tuple[Need, ...]) -> tuple[Need, ...]:
+def requested_needs(system: System, needs: tuple[Need, ...]) -> tuple[Need, ...]:
     """Return the needs whose problems the system requests, and those of its own applications by their names.
 
     A problem that the site does not request does not count as a missing combination. Nodes and ranks are as stated in

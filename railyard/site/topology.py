@@ -134,7 +134,7 @@ def places_of(home: Path, system: System, fabric: str, rails: Sequence[Rail]) ->
     if stated:
         groups = [_groups_of(each, own.groups) for each in stated.values()]
         same = groups[0] if len({_parts(each) for each in groups}) == 1 else _NONE
-        return Places(_of_all(list(stated.values())), same, stated)
+        return Places(_common_leaves(list(stated.values())), same, stated)
     return Places(_measured_leaves(home, system.system, fabric, [rail.device for rail in rails]))
 
 
@@ -209,7 +209,7 @@ def _groups_of(leaf_of: Leaves, groups: Mapping[str, Sequence[str]]) -> Leaves:
     return {node: group_of[leaf] for node, leaf in leaf_of.items() if leaf in group_of}
 
 
-def _of_all(of_rails: Sequence[Leaves]) -> Leaves:
+def _common_leaves(of_rails: Sequence[Leaves]) -> Leaves:
     """Return each node's leaf switches of all rails together, if all rails divide the nodes in the same way."""
     if len({_parts(each) for each in of_rails}) != 1:
         return _NONE

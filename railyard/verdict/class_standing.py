@@ -171,7 +171,7 @@ def _why_nothing(of: TransportClass, name: str, usable: list[Number], unknown: l
 def _threshold(demanded: Number, curve: Mapping[int, float], shape: Shape | None, of: TransportClass) -> str:
     """Return who demands what, whether the curve reaches it, and whether any run can; never a verdict."""
     single = next(value for _, _, value in figures(demanded))
-    reached, most = _compare_demand(demanded, curve, shape), _most_if_less(demanded, of)
+    reached, most = _compare_demand(demanded, curve, shape), _lower_limit(demanded, of)
     return words.say_demanded(
         demanded.whose or "", demanded.busbw or {}, single, demanded.nodes, demanded.id, reached, most
     )
@@ -192,7 +192,7 @@ def _compare_demand(demanded: Number, curve: Mapping[int, float], shape: Shape |
     return words.reached_except_at([size for size, value in wanted.items() if curve[size] < value])
 
 
-def _most_if_less(demanded: Number, of: TransportClass) -> float | None:
+def _lower_limit(demanded: Number, of: TransportClass) -> float | None:
     """Return the most that is possible, GB/s, if that is less than what is demanded; else None."""
     if demanded.nodes is None:
         return None

@@ -67,7 +67,7 @@ SLOW_NODE = 0.85
 NO_LEAVES: Leaves = {}
 
 
-def least_of(site: Site, test: TestId, size: int) -> float | None:
+def least_bandwidth(site: Site, test: TestId, size: int) -> float | None:
     """Return the least bandwidth that the references allow at a size, in MB/s; None if they set no bound."""
     limit = site.system.fabrics[test.fabric].limit(test.rails, 1, one_stream=True, policy=test.policy)
     one_way = metric(test.benchmark, BANDWIDTH)
@@ -134,7 +134,7 @@ def record_of(assessment: "Assessment", leaf_of: Leaves = NO_LEAVES) -> Recorded
     All pairs of up to ``MOST_DENSE`` nodes are a matrix in the record. Rows of more nodes, and those of each sample,
     are in a file. ``leaf_of`` has each node's leaf switch, if known.
     """
-    tables = node_pairs.over_all(assessment.pair_tables)
+    tables = node_pairs.all_rail_tables(assessment.pair_tables)
     if not tables:
         return None
     hosts, size = tuple(dict.fromkeys(node_pairs.hosts_of(tables[0]))), tables[0].context.get("size")
@@ -189,7 +189,7 @@ class NodePairs(Sizes):
 
     def tables_to_judge(self, tables: list[Table], again: Sequence[Table]) -> list[Table]:
         """Return the tables with the better value of each repeated pair, and with all steps of a sample."""
-        again = node_pairs.over_all(again)
+        again = node_pairs.all_rail_tables(again)
         try:
             return [node_pairs.take_better_values(node_pairs.add_later_steps(table, again), again) for table in tables]
         except ValueError:  # a row without numbers: rule 2 says so
@@ -227,7 +227,7 @@ class NodePairs(Sizes):
             if find(case.benchmark).within_node:
                 slow = node_pairs.slow_nodes(tables[0], SLOW_NODE)
                 return (pair_search.slow_within([each[:2] for each in slow], slow[0][2]),) if slow else ()
-            again = node_pairs.over_all(again)
+            again = node_pairs.all_rail_tables(again)
             every = node_pairs.add_later_steps(tables[0], again)
             better = node_pairs.take_better_values(every, again)
             faster = [
@@ -588,4 +588,4 @@ def fail_fabric(
 def _expected_rate(found: Assessment) -> float | None:
 
     size = found.pair_tables[0].context.get("size") if found.pair_tables else None
-    return least_of(found.case.site, found.case.test, size) if isinstance(size, int) else None
+    return least_bandwidth(found.case.site, found.case.test, size) if isinstance(size, int) else None

@@ -130,7 +130,7 @@ def _early_result(inputs: Inputs) -> RuleResult | None:
     """Return rule 5 if a run is too short, broke a band, or contradicts itself: no other reference matters then."""
     if inputs.too_short is not None:
         return _too_short(inputs, inputs.too_short)
-    violation = _first_of_all(inputs)
+    violation = _main_violation(inputs)
     if violation is not None:
         return _violation_result(inputs, violation)
     return None if inputs.own_fault is None else _violation_result(inputs, Violation(inputs.own_fault))
@@ -180,7 +180,7 @@ def _asserted_metrics(inputs: Inputs) -> list[MetricInput]:
     return [metric for metric in inputs.metrics if metric.declared.reported_only is None]
 
 
-def _first_of_all(inputs: Inputs) -> Violation | None:
+def _main_violation(inputs: Inputs) -> Violation | None:
     """Return the violation to name, one of a reference that could be compared before others; None without any."""
     found = [broken for metric in _asserted_metrics(inputs) if (broken := _first_violation(metric)) is not None]
     return _cause(sorted(found, key=lambda broken: broken.unjudged))

@@ -212,10 +212,10 @@ def suspects_of(inputs: Inputs) -> tuple[Suspect, ...]:
     if ended is not None and ended.kind != "time":
         # What its nodes had moved by then says nothing about them: only a node that the scheduler names is a suspect.
         return tuple(Suspect("node", ended.sentence, node) for node in ended.nodes)
-    return each_once([*refused, *inputs.suspects, *inputs.path.suspects])
+    return merge_suspects([*refused, *inputs.suspects, *inputs.path.suspects])
 
 
-def each_once(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:
+def merge_suspects(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:
     """Return each suspect once, at its first place, with all that speaks against it."""
     found: dict[tuple[str, str | None, str | None], list[Suspect]] = {}
     for one in suspects:

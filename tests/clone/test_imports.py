@@ -166,7 +166,7 @@ print(len(modules))
 """
 
 
-def dragged_in(modules: list[str]) -> tuple[str, str]:
+def import_effects(modules: list[str]) -> tuple[str, str]:
     """Return how many modules one fresh interpreter imported, or the first that is not pure and what it brought in."""
     words = [sys.executable, "-c", IMPORT_EACH, " ".join(FORBIDDEN), *modules]
     answer = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -178,11 +178,11 @@ def test_the_house_has_few_enough_pieces() -> None:
 
 
 def test_no_pure_module_drags_anything_in() -> None:
-    assert dragged_in(PURE) == (str(len(PURE)), "")
+    assert import_effects(PURE) == (str(len(PURE)), "")
 
 
 def test_a_module_that_is_not_pure_is_named_with_what_it_drags_in() -> None:
-    assert dragged_in(["railyard.benchmarks.model", "railyard.provision.mpi_prefixes", "railyard.cli.main"]) == (
+    assert import_effects(["railyard.benchmarks.model", "railyard.provision.mpi_prefixes", "railyard.cli.main"]) == (
         "",
         "railyard.provision.mpi_prefixes drags in subprocess",
     )

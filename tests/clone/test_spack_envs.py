@@ -243,14 +243,14 @@ def test_no_two_mpi_libraries_of_an_overlay_share_a_prefix_or_lie_in_usr(overlay
     assert "/usr" not in prefixes
 
 
-def asked_by(recipe: str, when: str | None = None) -> set[str]:
+def recipe_packages(recipe: str, when: str | None = None) -> set[str]:
     """The Python packages that a recipe of ours asks for at run time, as PyPI names them."""
     text = (ENVS / "repo/spack_repo/railyard/packages" / recipe / "package.py").read_text(encoding="utf-8")
     found = re.findall(r'depends_on\("py-([a-z0-9-]+)@[^"]+"(?:, when="([^"]+)")?, type=\("build", "run"\)\)', text)
     return {name for name, condition in found if (condition or None) == when}
 
 
-def required_by(distribution: str, extra: str | None = None) -> set[str]:
+def required_packages(distribution: str, extra: str | None = None) -> set[str]:
     """The packages that an installed distribution asks for, or those of one of its groups."""
     found = [each.partition(";") for each in metadata.requires(distribution) or []]
     return {
@@ -261,14 +261,14 @@ def required_by(distribution: str, extra: str | None = None) -> set[str]:
 
 
 def test_the_recipe_of_railyard_asks_for_what_its_package_does() -> None:
-    assert asked_by("py_railyard_hpc") == required_by("railyard-hpc")
+    assert recipe_packages("py_railyard_hpc") == required_packages("railyard-hpc")
     for group in ("plots", "prometheus"):
-        assert len(asked_by("py_railyard_hpc", f"+{group}")) == 1
-        assert asked_by("py_railyard_hpc", f"+{group}") == required_by("railyard-hpc", group)
+        assert len(recipe_packages("py_railyard_hpc", f"+{group}")) == 1
+        assert recipe_packages("py_railyard_hpc", f"+{group}") == required_packages("railyard-hpc", group)
 
 
 def test_the_recipe_of_reframe_asks_for_what_the_locked_reframe_does() -> None:
-    assert asked_by("py_reframe_hpc") == required_by("reframe-hpc")
+    assert recipe_packages("py_reframe_hpc") == required_packages("reframe-hpc")
     (version, words), *_ = recipe_versions(ENVS / "repo/spack_repo/railyard/packages/py_reframe_hpc/package.py")
     lock = (ROOT / "requirements/runtime.txt").read_text(encoding="utf-8")
     assert f"reframe-hpc=={version} " in lock and f"sha256:{words['sha256']}" in lock

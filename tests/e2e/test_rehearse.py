@@ -36,7 +36,7 @@ def test_a_healthy_cluster_passes_and_is_nowhere_a_measurement(rehearsed_site: V
     assert "This is a rehearsal with stand-ins" in page.read_text(encoding="utf-8")
 
 
-def as_if_measured(site: VirtualSite, run: str) -> None:
+def fake_measurement(site: VirtualSite, run: str) -> None:
     """Make the newest rehearsal's files look like a run of measurements: otherwise a rehearsal cannot be recorded."""
     source = sorted((site.folder / ".railyard/rehearsals").glob("2*"))[-1]
     folder = site.folder / ".railyard/runs" / run
@@ -50,7 +50,7 @@ def test_a_rehearsal_from_a_recorded_run_plays_its_outputs_and_counters(rehearse
     site = rehearsed_site
     one_launch = ("-n", r"ImbUniband%rails=[12]$", "-p", "intelmpi")
     _, healthy = rehearse(site, "--system", "ndr", "--nodes", "2", *one_launch)
-    as_if_measured(site, "healthy")
+    fake_measurement(site, "healthy")
     recorded = site.finish(*RAILYARD, "record", "healthy")
     assert recorded.code == 0 and recorded.out.count("imb/Uniband, recorded, with its counters") == 2, (
         recorded.full_text
@@ -70,7 +70,7 @@ def test_a_rehearsal_from_a_recorded_run_plays_its_outputs_and_counters(rehearse
     fault = "rail=n1:mlx5_1,idle"  # the first rank's node, whichever nodes are up
     asked = ("--system", "ndr", "--nodes", "2", "-n", "ImbUniband%rails=2$", "-p", "intelmpi")
     _, (planted,) = rehearse(site, *asked, "--fault", fault)
-    as_if_measured(site, "idle")
+    fake_measurement(site, "idle")
     assert site.finish(*RAILYARD, "record", "idle", "--replace").code == 0
     ran, (played,) = rehearse(site, *asked, "--recording", "recordings/ndr")
     assert (ran.code, played.found.verdict.rule) == (1, 4)

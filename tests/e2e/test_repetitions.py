@@ -70,10 +70,10 @@ def words(
         cwd=site.folder, env=site.environment(), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    return dict(sorted(told_in(script) for script in site.folder.glob("out/stage/**/rfm_job.sh")))
+    return dict(sorted(script_numbers(script) for script in site.folder.glob("out/stage/**/rfm_job.sh")))
 
 
-def told_in(script: Path) -> tuple[str, str]:
+def script_numbers(script: Path) -> tuple[str, str]:
     """Return the name of a check, or of its program if it has several, and its numbers."""
     lines = [launch_of(text) for text in script.read_text(encoding="utf-8").split(f"echo '{NEXT_LAUNCH}'\n")]
     program = re.search(r"/osu/(osu_\w+)", lines[-1])

@@ -406,7 +406,7 @@ def outcome(tests: Mapping[str, Mapping[str, Any]], row: str) -> Outcome:
     )
 
 
-def as_said_here(expected: Outcome) -> Outcome:
+def release_words(expected: Outcome) -> Outcome:
     """Return an outcome in the words of this release of ReFrame: before 4.9 it has others for a missed reference."""
     if expected is None or expected[2] is None or has(VERSION, EXPECTED_FAILURES):
         return expected
@@ -426,8 +426,8 @@ def test_figure(
     needs = ROWS[row].needs
     if needs is not None and not has(VERSION, needs):
         pytest.skip(f"ReFrame {VERSION} has no {needs.name}")
-    assert outcome(plain, row) == as_said_here(ROWS[row].plain)
-    assert outcome(guarded_tests, row) == as_said_here(ROWS[row].guarded)
+    assert outcome(plain, row) == release_words(ROWS[row].plain)
+    assert outcome(guarded_tests, row) == release_words(ROWS[row].guarded)
 
 
 NEVER_RUN = [row for row in ROWS if row.startswith("lower-bound")]
@@ -667,7 +667,7 @@ def test_a_variable_of_one_class(healthy_site: Site) -> None:
     assert listing.code == 0
     cases = reframe_output.listed_cases(listing.text)
     assert sorted(case.name for case in cases) == ["Healthy %rails=1", "Healthy %rails=2"]
-    assert reframe_output.named_nothing(listing.text, cases, options) == (
+    assert reframe_output.unlisted_names(listing.text, cases, options) == (
         f"-S xtra: found no check that has 'xtra', {IGNORED}",
         '-S Helthy.extra: found no selected check "Helthy", expected one of them; did you mean "Healthy"?',
     )

@@ -38,7 +38,7 @@ def launch(virtual: Site) -> Launch:
     return launch_of(virtual, "mpich", ("hsn0",), nodes=("vn1", "vn2"))
 
 
-def found_of(launch: Launch, node: str = "vn1", **changed: str | None) -> RankEnvironment:
+def rank_environment(launch: Launch, node: str = "vn1", **changed: str | None) -> RankEnvironment:
     has = {**planned_variables(launch), **changed}
     return RankEnvironment(node, "IMB-MPI1", {name: value for name, value in has.items() if value is not None})
 
@@ -202,23 +202,23 @@ def test_a_file_of_another_run_or_a_cut_one_is_none() -> None:
 
 
 def test_what_was_planned_is_no_contradiction(launch: Launch) -> None:
-    assert why_other([found_of(launch), found_of(launch, "vn2")], launch) is None
-    assert nodes_without_benchmark([found_of(launch)], launch) == ("vn2",)
-    assert find_unplanned([found_of(launch)], launch) == ()
+    assert why_other([rank_environment(launch), rank_environment(launch, "vn2")], launch) is None
+    assert nodes_without_benchmark([rank_environment(launch)], launch) == ("vn2",)
+    assert find_unplanned([rank_environment(launch)], launch) == ()
 
 
 def test_a_variable_that_differs_and_one_that_is_missing_are_named(launch: Launch) -> None:
-    assert why_other([found_of(launch), found_of(launch, "vn2", UCX_TLS="posix")], launch) == SetVariable(
-        "UCX_TLS", "posix", "IMB-MPI1", "vn2", "tcp,self"
-    )
-    assert why_other([found_of(launch, UCX_NET_DEVICES=None)], launch) == SetVariable(
+    assert why_other(
+        [rank_environment(launch), rank_environment(launch, "vn2", UCX_TLS="posix")], launch
+    ) == SetVariable("UCX_TLS", "posix", "IMB-MPI1", "vn2", "tcp,self")
+    assert why_other([rank_environment(launch, UCX_NET_DEVICES=None)], launch) == SetVariable(
         "UCX_NET_DEVICES", None, "IMB-MPI1", "vn1", "hsn0"
     )
 
 
 def test_a_variable_that_nobody_planned_is_remarked(launch: Launch) -> None:
     assert find_unplanned(
-        [found_of(launch, UCX_IB_GID_INDEX="3"), found_of(launch, "vn2", UCX_IB_GID_INDEX="3")], launch
+        [rank_environment(launch, UCX_IB_GID_INDEX="3"), rank_environment(launch, "vn2", UCX_IB_GID_INDEX="3")], launch
     ) == (SetVariable("UCX_IB_GID_INDEX", "3", "IMB-MPI1", "vn1"),)
 
 
@@ -230,5 +230,5 @@ def test_what_a_check_tells_its_ranks_is_planned_in_place_of_the_stacks_own(virt
 def test_each_rank_may_have_one_of_the_planned_rails(launch: Launch) -> None:
     settings = replace(launch.settings, rank_variable="UCX_NET_DEVICES")
     own = replace(launch, settings=settings, env={**launch.env, "UCX_NET_DEVICES": "hsn0,hsn1"})
-    assert why_other([found_of(own, UCX_NET_DEVICES="hsn1")], own) is None
-    assert why_other([found_of(own, UCX_NET_DEVICES="eth0")], own) is not None
+    assert why_other([rank_environment(own, UCX_NET_DEVICES="hsn1")], own) is None
+    assert why_other([rank_environment(own, UCX_NET_DEVICES="eth0")], own) is not None

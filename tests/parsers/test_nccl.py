@@ -693,7 +693,7 @@ def gpu() -> Path:
     return folder
 
 
-def said_of(job: Job, tables: dict[int, Table]) -> list[str]:
+def expected_row(job: Job, tables: dict[int, Table]) -> list[str]:
     """Return a job's row of EXPECTED.tsv without its file."""
     if not job.tables:
         return [str(job.benchmark), str(len(job.ranks)), "0", "", "", "", "", "None", "None"]
@@ -718,7 +718,7 @@ def test_every_table_of_the_genuine_pairs_is_as_expected(gpu: Path) -> None:
         parsed = nccl.parse((gpu / name).read_text(encoding="utf-8"))
         assert parsed.nccl is not None
         tables = {table.line: table for table in parsed.tables}
-        found = [said_of(job, tables) for job in parsed.nccl.jobs]
+        found = [expected_row(job, tables) for job in parsed.nccl.jobs]
         assert [row[: len(rows[0])] for row in found] == rows, name
         assert all(table.complete for table in parsed.tables), name
         assert bool(parsed.failures) == any(row[2] == "0" for row in rows), name

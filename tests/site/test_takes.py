@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import InputError
-from railyard.site.matrix import Need, asked_for, find_untaken
+from railyard.site.matrix import Need, find_untaken, requested_needs
 from railyard.site.systems.load import load_system
 from railyard.site.systems.measure import Measure, Takes
 from railyard.site.systems.model import System
@@ -39,7 +39,7 @@ def site(folder: Path, measure: str, count: int = 128) -> System:
 
 def test_a_file_sets_nodes_and_ranks_of_a_benchmark_and_of_an_applications_tool(tmp_path: Path) -> None:
     system = site(tmp_path, "{benchmarks: {osu/osu_allreduce: {nodes: 80, ranks_per_node: 4}, hpl: {nodes: 16}}}")
-    latency, allreduce, hpl, nodes = asked_for(system, (LATENCY, ALLREDUCE, HPL, NODES))
+    latency, allreduce, hpl, nodes = requested_needs(system, (LATENCY, ALLREDUCE, HPL, NODES))
     assert latency == LATENCY
     assert (allreduce.nodes, allreduce.ranks, allreduce.benchmark) == (80, 320, "osu/osu_allreduce")
     assert (hpl.nodes, hpl.ranks, hpl.benchmark, hpl.all_nodes) == (16, 16, "hpl/hpl/16-nodes", False)
@@ -48,7 +48,7 @@ def test_a_file_sets_nodes_and_ranks_of_a_benchmark_and_of_an_applications_tool(
 
 def test_a_benchmarks_own_numbers_win_over_its_tools(tmp_path: Path) -> None:
     system = site(tmp_path, "{benchmarks: {hpl: {nodes: 16, ranks_per_node: 8}, hpl/every-node: {nodes: 128}}}")
-    hpl, nodes = asked_for(system, (HPL, NODES))
+    hpl, nodes = requested_needs(system, (HPL, NODES))
     assert (hpl.nodes, hpl.ranks, nodes.nodes) == (16, 128, 128)
     stated = system.measure.amounts_of("hpl/every-node")
     assert stated is not None and (stated.nodes, stated.ranks_per_node, stated.given_amounts) == (128, 8, {})
@@ -69,7 +69,7 @@ def test_a_sweep_ends_at_the_largest_that_is_asked_for_and_has_it(
 ) -> None:
     system = site(tmp_path, measure, count)
     assert list(system.sweep) == nodes
-    needs = asked_for(system, tuple(sweep(1 << power) for power in range(7)))
+    needs = requested_needs(system, tuple(sweep(1 << power) for power in range(7)))
     there = {need.nodes: need for need in needs if need.nodes <= count}
     assert sorted(there) == nodes
     last = there[nodes[-1]]
@@ -78,7 +78,7 @@ def test_a_sweep_ends_at_the_largest_that_is_asked_for_and_has_it(
 
 def test_a_sweep_over_powers_of_two_has_no_other_numbers(tmp_path: Path) -> None:
     system = site(tmp_path, "{}", 12)
-    assert [need.nodes for need in asked_for(system, (sweep(1, 16), sweep(2, 16)))] == [1, 4, 8, 2]
+    assert [need.nodes for need in requested_needs(system, (sweep(1, 16), sweep(2, 16)))] == [1, 4, 8, 2]
 
 
 @pytest.mark.parametrize(

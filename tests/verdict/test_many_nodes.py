@@ -171,7 +171,7 @@ def test_a_fault_among_many_nodes_is_named_in_a_short_sentence(site: Site, plant
     assert len(verdict.look_at or "") < 500
 
 
-def looked_at(monkeypatch: pytest.MonkeyPatch, folder: Path, count: int, spoil: str) -> tuple[int, int]:
+def count_reads(monkeypatch: pytest.MonkeyPatch, folder: Path, count: int, spoil: str) -> tuple[int, int]:
     """Return how often bytes of a device and names of nodes were looked at in the verdict of a run over so many."""
     shape = Shape(count, rails=2, leaf=8)
     site, evidence = made_site(folder / str(count), shape), evidence_of(shape, sample_rounds(shape, 8))
@@ -207,7 +207,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch, folder: Path, count: int, spoil: 
 def test_of_twice_the_nodes_twice_as_much_is_looked_at(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, spoil: str
 ) -> None:
-    small, large = (looked_at(monkeypatch, tmp_path, count, spoil) for count in (40, 80))
+    small, large = (count_reads(monkeypatch, tmp_path, count, spoil) for count in (40, 80))
     assert all(small)
     assert large[0] <= 2.1 * small[0]
     assert large[1] <= 2.1 * small[1]

@@ -12,7 +12,7 @@ from railyard.site.site import Site
 from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.search.model import rounds, shifts
-from railyard.verdict.node_pairs import least_of, lost_step, record_of, steps, with_lost_step, with_slow_nodes
+from railyard.verdict.node_pairs import least_bandwidth, lost_step, record_of, steps, with_lost_step, with_slow_nodes
 from railyard.verdict.wording import run_rules as run_words
 from railyard.verdict.wording.path import carried_part, say_moved, went_over
 from railyard.verdict.wording.reference import held_at_worst, say_crossed
@@ -211,8 +211,10 @@ def test_a_slow_node_is_named_whether_it_holds_or_not(run: Run) -> None:
 
 
 def test_the_least_that_a_pair_may_give_is_the_references(virtual: Site) -> None:
-    assert least_of(virtual, TestId("hsn", "mpich", 1, "pairs/pairs", policy="single"), SIZE) == pytest.approx(45.0)
-    assert least_of(virtual, TestId("hsn", "mpich", 1, "pairs/pairs", policy="single"), 1024) is None
+    assert least_bandwidth(virtual, TestId("hsn", "mpich", 1, "pairs/pairs", policy="single"), SIZE) == pytest.approx(
+        45.0
+    )
+    assert least_bandwidth(virtual, TestId("hsn", "mpich", 1, "pairs/pairs", policy="single"), 1024) is None
 
 
 def test_a_node_that_is_slow_within_itself_is_to_blame_and_no_fabric(run: Run) -> None:
@@ -238,7 +240,9 @@ def test_every_cell_of_the_virtual_cluster_has_its_floor(
 ) -> None:
     assert "pairs" in virtual.system.stacks[stack].tools
     for benchmark in ("pairs/pairs", "pairs/bisection"):
-        assert least_of(virtual, TestId(fabric, stack, rails, benchmark, policy=policy), SIZE) == pytest.approx(floor)
+        assert least_bandwidth(virtual, TestId(fabric, stack, rails, benchmark, policy=policy), SIZE) == pytest.approx(
+            floor
+        )
 
 
 def test_a_run_whose_later_launch_left_no_whole_table_does_not_pass(run: Run) -> None:

@@ -34,7 +34,7 @@ from railyard.verdict.rule_model import (
     PathProof,
     RefusedRail,
 )
-from railyard.verdict.verdict import Verdict, each_once, judge, not_tested
+from railyard.verdict.verdict import Verdict, judge, merge_suspects, not_tested
 from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN, Miss, not_judged
 from railyard.verdict.wording import path as path_words
 from railyard.verdict.wording import reference as reference_words
@@ -320,10 +320,10 @@ def test_a_node_that_shows_no_devices_is_the_suspect_and_no_rail_is(promise: str
 def test_each_suspect_is_named_once_with_all_that_is_said_against_it() -> None:
     first, other = Suspect("rail", "it idled", "vn2", "hsn1"), Suspect("rail", "it idled", "vn2", "hsn0")
     again = replace(first, reason="it is slow")
-    assert each_once([first, other, again, first]) == (replace(first, reason="it idled; it is slow"), other)
+    assert merge_suspects([first, other, again, first]) == (replace(first, reason="it idled; it is slow"), other)
     # A reason that is a part of another one's words is a reason of its own.
     parts = (replace(first, reason="it is slow with vn1"), replace(first, reason="it is slow"))
-    assert each_once(parts) == (replace(first, reason="it is slow with vn1; it is slow"),)
+    assert merge_suspects(parts) == (replace(first, reason="it is slow with vn1; it is slow"),)
 
 
 @pytest.mark.fault("rail", "a carrier lost until the time limit", f"; {lost_carrier('hsn1 of vn2')}")

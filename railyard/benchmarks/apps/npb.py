@@ -90,11 +90,11 @@ def _one_cell(grid: Grid) -> int:
     return math.prod(grid) // 8  # two points along each axis on the finest level
 
 
-def _most_of_is(grid: Grid) -> int:
+def _most_is_processes(grid: Grid) -> int:
     return 128 if grid[0] <= 1 << 16 else 1024  # its authors verified no more, and it stops with more
 
 
-def _least_of_is(grid: Grid) -> int:
+def _least_is_processes(grid: Grid) -> int:
     return max(1, grid[0] >> 29)  # a process counts its keys in 32 bits: at least 4 in class D, 64 in class E
 
 
@@ -129,7 +129,14 @@ KERNELS: Mapping[str, Kernel] = {
         Kernel("cg", *_POWER, {p: (na * (n + 1) ** 2, 1, 1) for p, (na, n) in _CG.items()}, 12, _rank_limit),
         Kernel("ep", _any, "any number", _rows(*(1 << n for n in (24, 25, 28, 30, 32, 36, 40))), 0, _batches),
         Kernel("ft", *_POWER, _FT, 56, _planes),
-        Kernel("is", *_POWER, _rows(*(1 << n for n in (16, 20, 23, 25, 27, 31, 35))), 12, _most_of_is, _least_of_is),
+        Kernel(
+            "is",
+            *_POWER,
+            _rows(*(1 << n for n in (16, 20, 23, 25, 27, 31, 35))),
+            12,
+            _most_is_processes,
+            _least_is_processes,
+        ),
         Kernel("lu", *_POWER, _cubes(12, 33, 64, 102, 162, 408, 1020), 160, _four_a_part),
         Kernel("mg", *_POWER, _cubes(32, 128, 256, 256, 512, 1024, 2048), 26, _one_cell),
         Kernel("sp", *_SQUARE, _cubes(12, 36, 64, 102, 162, 408, 1020), 304, _three_a_cell),

@@ -31,7 +31,7 @@ def _most_repetitions(repetitions: int, warm_up: int | None, version: str | None
     return 2 * repetitions + 1 + max(1, repetitions // 10, min(10, repetitions))
 
 
-def _at_least(repetitions: int, warm_up: int | None, version: str | None) -> int:
+def _least_repetitions(repetitions: int, warm_up: int | None, version: str | None) -> int:
     """Return the repetitions, timed and before that untimed; of other releases only the timed ones are sure."""
     return 2 * repetitions if _is_2021(version) else repetitions
 
@@ -52,7 +52,7 @@ TOOL = Tool(
     Package("intel-mpi-benchmarks", "bin/IMB-MPI1"),
     of_mpi=True,
     at_most=_most_repetitions,
-    at_least=_at_least,
+    at_least=_least_repetitions,
     said=_with_mode,
     end_line="# All processes entering MPI_Finalize",
 )

@@ -70,7 +70,7 @@ def _most_repetitions(repetitions: int, warm_up: int | None, version: str | None
     return None if warm_up is None else repetitions + warm_up
 
 
-def _at_least(repetitions: int, warm_up: int | None, version: str | None) -> int:
+def _least_repetitions(repetitions: int, warm_up: int | None, version: str | None) -> int:
     return repetitions + (warm_up or 0)
 
 
@@ -90,7 +90,7 @@ TOOL = Tool(
     from_device=_from_device,
     repetitions="told",
     at_most=_most_repetitions,
-    at_least=_at_least,
+    at_least=_least_repetitions,
     doubles=True,
     has_no_end=True,
 )

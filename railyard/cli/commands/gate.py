@@ -76,12 +76,12 @@ def command(**options: Any) -> int:
     part = None if given.traffic or given.nodes else _read_part(home, given.name)
     if part is not None:
         _refuse(given, part)
-        return _of_this(given, home, part)
+        return _gate_this_node(given, home, part)
     from railyard.site.systems.load import find_system  # with all models: they take longer than a gate that only looks
 
     system = find_system(home / "systems", given.name, alone=True)
     _refuse(given, system)
-    return _of_nodes(given, home, system) if given.nodes else _of_this(given, home, system, system)
+    return _of_nodes(given, home, system) if given.nodes else _gate_this_node(given, home, system, system)
 
 
 def _read_part(home: Path, name: str) -> "SystemView | None":
@@ -125,7 +125,7 @@ def _refuse_stranger(node: str, system: "SystemView", expected: str, action: str
         )
 
 
-def _of_this(given: _Options, home: Path, system: "SystemView", whole: "System | None" = None) -> int:
+def _gate_this_node(given: _Options, home: Path, system: "SystemView", whole: "System | None" = None) -> int:
     """Run the gate of this node, print its line, and return its exit code. ``whole``: needed with --traffic."""
     from railyard.base.paths import state_folder
     from railyard.cluster.gate.ending import GateStop, limit_time

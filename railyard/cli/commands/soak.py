@@ -99,7 +99,7 @@ def _soak(wanted: _Request) -> Path:
     from railyard.cluster.soak import Log, Reading, soak, streams
     from railyard.cluster.soak_job import soak as soak_under_scheduler
     from railyard.provision.testbed.cluster import Testbed
-    from railyard.provision.testbed.lifecycle import provide_testbed, terminated_as_interrupted
+    from railyard.provision.testbed.lifecycle import interrupt_on_signal, provide_testbed
     from railyard.provision.testbed.spec import spec_of
     from railyard.results.run_folder import new_run_id
     from railyard.site.systems.load import find_system
@@ -129,7 +129,7 @@ def _soak(wanted: _Request) -> Path:
             soak(bed, wanted.seconds, wanted.every_s, keeper(Log(path, system.system, streams(bed.spec))))
         return path
     job = _job(home, wanted)
-    with terminated_as_interrupted():
+    with interrupt_on_signal():
         keep = keeper(Log(path, system.system, job.streams))
         soak_under_scheduler(job, folder, keep, lambda sentence: click.echo(sentence, err=True))
     return path

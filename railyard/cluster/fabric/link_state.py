@@ -56,7 +56,7 @@ def link_findings(expected: ExpectedFabric, readings: Readings) -> list[Finding]
         if port.width is None and port.speed is None and port.rate is None:
             continue
         judged.append((port, _wrong(expected, port)))
-    for port in _only_own(expected, readings):
+    for port in _ports_of_nodes_only(expected, readings):
         if port.state not in (None, "Active"):
             found.append(_not_active(port))
         elif not is_software(expected, port):
@@ -95,7 +95,7 @@ def _contradictions(expected: ExpectedFabric, readings: Readings) -> list[Findin
     return found
 
 
-def _only_own(expected: ExpectedFabric, readings: Readings) -> list[PortState]:
+def _ports_of_nodes_only(expected: ExpectedFabric, readings: Readings) -> list[PortState]:
     """Return the rails that nodes show in their own readings, but the subnet does not."""
     shown = {_name(port) for port in readings.ports}
     guids = {port.guid for port in readings.ports if port.guid}
@@ -113,7 +113,7 @@ def rails_without_speed(expected: ExpectedFabric, readings: Readings) -> list[st
     """Return the active rails whose nodes show no width, speed or rate in a known form."""
     return [
         f"{port.node} {port.device} port {port.port}"
-        for port in _only_own(expected, readings)
+        for port in _ports_of_nodes_only(expected, readings)
         if port.state in (None, "Active") and port.width is None and port.speed is None and port.rate is None
     ]
 

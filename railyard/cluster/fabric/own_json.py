@@ -135,7 +135,7 @@ def _state(node: str, port: OwnPort) -> PortState:
     return PortState(node=node, kind="CA", saturated=full(port.counters), module=module, **said)
 
 
-def own_of(file: NodeFile) -> OwnAnswer:
+def own_answer(file: NodeFile) -> OwnAnswer:
     """Return what a node read about itself, or why its file does not show it."""
     try:
         return read_lines(file.text, f"its answer (exit code {file.code})")

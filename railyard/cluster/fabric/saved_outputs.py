@@ -42,7 +42,7 @@ from railyard.cluster.fabric.model import (
     some,
     with_subnet,
 )
-from railyard.cluster.fabric.own_json import notes_of, own_of, read_lines, readings_of
+from railyard.cluster.fabric.own_json import notes_of, own_answer, read_lines, readings_of
 from railyard.cluster.fabric.slots import gids_of
 from railyard.cluster.fabric.sysfs import cards_of, ports_of
 from railyard.job import node_files
@@ -255,7 +255,7 @@ def _of_node(parsed: ParsedOutput, node: str, device: str | None) -> list[PortSt
 
 def _read_answers(folder: Path, found: _SavedOutputs) -> None:
     """Read the files that nodes wrote their answers to; add a note for each node without a whole answer."""
-    ports, cards, missing = readings_of(node_files.read_folder(folder, own_of))
+    ports, cards, missing = readings_of(node_files.read_folder(folder, own_answer))
     found.own += ports
     found.cards += cards
     found.notes += notes_of(missing)

@@ -73,7 +73,7 @@ from railyard.site.topology import places_of
 from railyard.stacks import ask
 from railyard.verdict.assess import Assessment, assess
 from railyard.verdict.blame.search.model import Round, Value
-from railyard.verdict.node_pairs import least_of
+from railyard.verdict.node_pairs import least_bandwidth
 from railyard.verdict.reference_rule import reference_where_measured
 
 #: Messages of the pairs: from this size on, a link must reach its rate.
@@ -334,7 +334,7 @@ class _Preflight:
 
     def _least_mb_s(self) -> float | None:
         """Return what a stream over one rail must reach, MB/s: by the references, else as a gate asks it."""
-        least = least_of(self.site, self._test("pairs/pairs", 1), int(self.place.words[0]))
+        least = least_bandwidth(self.site, self._test("pairs/pairs", 1), int(self.place.words[0]))
         stated = self.site.system.gate.pair_mb_s
         if least is None and stated is None:
             fabric = self.site.system.fabrics[self.place.fabric]

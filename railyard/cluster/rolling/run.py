@@ -34,7 +34,7 @@ from railyard.site.site import Site
 from railyard.site.topology import Places
 from railyard.verdict.blame.screening.model import Budget
 from railyard.verdict.blame.search.model import PairsError, Step
-from railyard.verdict.node_pairs import SampleOrigin, ScreeningProgress, least_of, screen_tables
+from railyard.verdict.node_pairs import SampleOrigin, ScreeningProgress, least_bandwidth, screen_tables
 
 #: Seconds between two looks.
 LOOK_S = 5.0
@@ -86,7 +86,7 @@ class Rolling:
         """Return the run when all its groups are over."""
         return follow(run, self.folder, self.scheduler(), self.echo)
 
-    def looked_at(self, run: KeptRun) -> RunProgress:
+    def current_progress(self, run: KeptRun) -> RunProgress:
         """Return the run as it is now."""
         return settle_run(run, self.folder, self.scheduler())
 
@@ -121,7 +121,7 @@ class Rolling:
     def find_next(self, tables: Sequence[Table], how: SampleOrigin, run: KeptRun, places: Places) -> ScreeningProgress:
         """Return what follows from the sample and the later steps of a run. Raises ValueError and PairsError."""
         rails, up_links = self.jobs.devices, self.site.system.fabrics[run.fabric].up_links
-        least = least_of(self.site, collect.test_of(run), run.size)
+        least = least_bandwidth(self.site, collect.test_of(run), run.size)
         return screen_tables(tables, how, places, least, rails if len(rails) > 1 else (), up_links)
 
     def describe_sample(self, seen: RunProgress) -> SampleOrigin:

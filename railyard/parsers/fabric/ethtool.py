@@ -128,7 +128,7 @@ def _read(text: str) -> ParsedOutput:
             found.append((number, int(said["code"], 16), {"identifier": (said["name"] or f"0x{said['code']}").strip()}))
         elif found:
             _take(found[-1][2], key.lower(), value, is_cmis=found[-1][1] in _CMIS)
-    ports += [_port(number, _from_one(values)) for number, _, values in found]
+    ports += [_port(number, _number_from_one(values)) for number, _, values in found]
     ports.sort(key=lambda port: port.line)
     return finish("ethtool", ports, bool(ports) or has_failed, notes, lines, _EXPECTED)
 
@@ -171,7 +171,7 @@ def _value(reading: str, text: str) -> float | None:
     return max(NO_LIGHT_DBM, value) if reading.endswith("dbm") else value
 
 
-def _from_one(values: dict[str, str | float]) -> dict[str, str | float]:
+def _number_from_one(values: dict[str, str | float]) -> dict[str, str | float]:
     """Return the values with lanes from 1: some builds of ethtool print "Channel 0" to "Channel 3"."""
     if not any(key.endswith("_lane0") for key in values):
         return values

@@ -401,7 +401,7 @@ def sge_layout(system: System) -> SgeLayout:
     machine = machine_of(system)
     found: dict[str, str] = {}
     for name, rule in allocation_rules(system).items():
-        one = _one_of(name)
+        one = _fitting_text(name)
         if rule == SLOTS_OF_NODE:
             found |= {one.replace(rule, f"{slots}"): f"{slots}" for slots in range(1, machine.cores + 1)}
         else:
@@ -410,7 +410,7 @@ def sge_layout(system: System) -> SgeLayout:
     own = [_of_sge(name, value, most) for name, value in requested_resources(system) if not _OF_SGE.fullmatch(name)]
     asked = (part for text in requested_words(system, "partition") for part in text.split(","))
     # What comes behind an @ is a node or a group of them.
-    queues = [name for each in asked if _QUEUE.fullmatch(name := _one_of(each.partition("@")[0]))]
+    queues = [name for each in asked if _QUEUE.fullmatch(name := _fitting_text(each.partition("@")[0]))]
     return SgeLayout(
         slots=machine.cores,
         queues=tuple(dict.fromkeys(queues)) or ("all.q",),
@@ -433,10 +433,10 @@ def _of_sge(name: str, value: str, most: str) -> SgeResource:
         return SgeResource(name, name, "TIME", "<=", False, value)
     if _BOOLEAN.fullmatch(value):
         return SgeResource(name, name, "BOOL", "==", False, "true")
-    return SgeResource(name, name, "RESTRING", "==", False, _one_of(value))
+    return SgeResource(name, name, "RESTRING", "==", False, _fitting_text(value))
 
 
-def _one_of(pattern: str) -> str:
+def _fitting_text(pattern: str) -> str:
     """Return a text that a pattern of Grid Engine fits: the first of ``a100|v100``, ``long`` of ``long*``."""
     first = re.split(r"[|&]", pattern.strip("()"))[0]
     if first.startswith("!"):

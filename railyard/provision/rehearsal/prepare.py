@@ -33,7 +33,7 @@ from railyard.provision.rehearsal.sysfs import Machine, machine_of
 from railyard.provision.testbed import boot, lifecycle, lock, scripts, slurm
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.flux import FLUX
-from railyard.provision.testbed.lifecycle import OWNER_FILE, is_left_over, sign, terminated_as_interrupted
+from railyard.provision.testbed.lifecycle import OWNER_FILE, interrupt_on_signal, is_left_over, sign
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.scheduler import BedScheduler
 from railyard.provision.testbed.scripts import REHEARSAL, bed_folder, enter_script
@@ -340,7 +340,7 @@ def turn(home: Path, echo: Callable[[str], None]) -> Iterator[None]:
     It waits for a measurement, which it would disturb, and a measurement waits for it. Rehearsals of other site folders
     may run beside it. SIGTERM and a closed terminal end it as Ctrl-C does, so everything goes down.
     """
-    with terminated_as_interrupted(), measurement_lock(echo, home, shared=True):
+    with interrupt_on_signal(), measurement_lock(echo, home, shared=True):
         _refuse_another(Testbed(home, kind=REHEARSAL))
         yield
 

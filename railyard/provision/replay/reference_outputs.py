@@ -26,7 +26,7 @@ from railyard.provision.replay.form import WORDS, Origin, Recording
 from railyard.provision.replay.index import FOLDER, folder_of, recording_of
 from railyard.provision.replay.texts import WRITERS, OutputPlan, text_of
 from railyard.site.gpu_shape import limit_from_gpus
-from railyard.site.matrix import Need, asked_for, matrix
+from railyard.site.matrix import Need, matrix, requested_needs
 from railyard.site.references.band import BANDWIDTH_FROM_BYTES
 from railyard.site.references.model import Names, Policies, Rails, is_for
 from railyard.site.site import Site
@@ -146,7 +146,7 @@ def published_outputs(
     and the output is called a model's. A test that the site's file switches off is in neither. The same references give
     the same bytes. Raises InputError for a wrong model.
     """
-    asked = {need.check: need for need in asked_for(site.system, needs)}
+    asked = {need.check: need for need in requested_needs(site.system, needs)}
     made: list[tuple[Recording, str]] = []
     left: list[SkippedTest] = []
     curves = read_model(folder_of(site.home, site.system.system))

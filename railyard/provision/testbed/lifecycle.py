@@ -137,7 +137,7 @@ def is_left_over(note: Path) -> bool:
 
 
 @contextlib.contextmanager
-def terminated_as_interrupted() -> Iterator[None]:
+def interrupt_on_signal() -> Iterator[None]:
     """Treat SIGTERM and SIGHUP like Ctrl-C, so everything comes down if a runner or a closed terminal ends the run."""
 
     def interrupt(number: int, frame: object) -> None:

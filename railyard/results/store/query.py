@@ -175,7 +175,7 @@ def records(
         values,
         wanted,
     )
-    rows, copies = _each_once(rows)
+    rows, copies = _drop_copies(rows)
     if newest is not None:
         rows = rows[max(0, len(rows) - newest) :]
     problems = tuple(sentence for told in _problems(index).values() for sentence in told)
@@ -196,7 +196,7 @@ def whole_records(home: Path, slim: Sequence[Record]) -> tuple[Record, ...]:
     return tuple(one if place is None else _read([place])[0] for one, place in zip(slim, places, strict=True))
 
 
-def _each_once(rows: list[tuple[str, ...]]) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
+def _drop_copies(rows: list[tuple[str, ...]]) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
     """Return rows without duplicates from another folder (such as a copied run folder), with sentences about these."""
     first: dict[tuple[str, ...], str] = {}
     kept, copies = [], dict[tuple[str, str], int]()

@@ -126,12 +126,12 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
 
         Raises InputError if the job's output has no line from any node.
         """
-        from railyard.cluster.fabric.own_json import own_of, read_lines, readings_of
+        from railyard.cluster.fabric.own_json import own_answer, read_lines, readings_of
         from railyard.rfm.checks.runner import text_of
 
         if self._asking is None:
             return *read_lines(text_of(output), str(self.stdout)), ()
-        return readings_of(node_files.gather(self._asking, own_of, ended_well=self.job.exitcode == 0))
+        return readings_of(node_files.gather(self._asking, own_answer, ended_well=self.job.exitcode == 0))
 
     def _record(self, output: Path) -> "Record":
         from railyard.cluster.fabric.judge import say_no_port_read, verdict_sentence

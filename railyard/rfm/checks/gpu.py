@@ -274,10 +274,10 @@ class NcclCheck(RepeatedCheck):
 
     def after(self) -> list[str]:
         """Return the lines that measure each rail of a run in groups if the slowest group is below a reference."""
-        from railyard.verdict.node_pairs import least_of
+        from railyard.verdict.node_pairs import least_bandwidth
 
         largest = self.message_sizes[-1]
-        least = least_of(self.site, self.test_id, largest) if part_of(self.key).split else None
+        least = least_bandwidth(self.site, self.test_id, largest) if part_of(self.key).split else None
         if least is None:
             return []
         words = [*self.arguments((largest,)), "-a", "0"]  # the last one counts

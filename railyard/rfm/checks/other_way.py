@@ -206,7 +206,7 @@ class OtherWayProber:
         assert self.back is not None
         sender, receiver = found.case.launch.nodes
         ways = {rail: _Way(self.back.value_mb_s(rail, receiver), _NO_STREAM) for rail in found.case.launch.meant}
-        said = _each_alone(receiver, sender, ways)
+        said = _say_each_way(receiver, sender, ways)
         if all(way.reaches(bound) for way in ways.values()):
             return with_remark(found, said)
         why = "its system has probes_within: 0" if self.rails.place is None else ""
@@ -253,7 +253,7 @@ class OtherWayProber:
             if not way.is_below(behind):
                 continue
             return with_slow_way(found, self._find_blame(rail, (sender, receiver), behind, low, held))
-        return with_remark(found, _each_alone(receiver, sender, ways))
+        return with_remark(found, _say_each_way(receiver, sender, ways))
 
     @property
     def _bound(self) -> str:
@@ -302,7 +302,7 @@ class OtherWayProber:
         return best
 
 
-def _each_alone(sender: str, receiver: str, ways: Mapping[str, _Way]) -> str:
+def _say_each_way(sender: str, receiver: str, ways: Mapping[str, _Way]) -> str:
     return f"from {sender} to {receiver}, each rail alone: {listing([f'{rail} {way}' for rail, way in ways.items()])}"
 
 

@@ -119,9 +119,9 @@ class PairsCheck(InterconnectCheck):
 
     def least(self) -> float | None:
         """Return the least that a pair may give by the references, in MB/s; None if they have no bound."""
-        from railyard.verdict.node_pairs import least_of
+        from railyard.verdict.node_pairs import least_bandwidth
 
-        return least_of(self.site, self.test_id, self.message_sizes[-1])
+        return least_bandwidth(self.site, self.test_id, self.message_sizes[-1])
 
     def launch_line(self, rail: str | None = None) -> str:
         """Return the words that launch the program as the job does, over one rail alone if one is named."""

@@ -256,9 +256,9 @@ class RailProber:
         A pair is blamed only if both its nodes were in the run. A node is blamed instead of its rails if it answers
         over none of them.
         """
-        return self._in_rounds(self.ping_pong, launch.meant, pair, others, launch, self._asked_more)
+        return self._in_rounds(self.ping_pong, launch.meant, pair, others, launch, self._ask_more)
 
-    def _asked_more(self, found: Findings, launch: Launch, held: HeldPair) -> Findings:
+    def _ask_more(self, found: Findings, launch: Launch, held: HeldPair) -> Findings:
         """Return the findings with two more answers: whether processes start on the nodes, and in which direction a
         slow rail is slow. The nodes are asked where the rails were measured, while they are held.
         """

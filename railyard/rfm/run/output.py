@@ -133,7 +133,7 @@ def _parse_cases(plain: str) -> tuple[tuple[TestId, ...], tuple[TestId, ...]]:
     return tuple(chosen), tuple(depended)
 
 
-def named_nothing(text: str, listed: tuple[TestId, ...], options: Sequence[str] = ()) -> tuple[str, ...]:
+def unlisted_names(text: str, listed: tuple[TestId, ...], options: Sequence[str] = ()) -> tuple[str, ...]:
     """Return a sentence for each `-S` and `-P` name that no listed check has (ReFrame warns, and selects everything).
 
     ``text`` is what `reframe -lC` printed, ``options`` its command line. Only the options show if the class of

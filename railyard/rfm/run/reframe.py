@@ -307,7 +307,7 @@ def promised_cases(command: Sequence[str], env: dict[str, str]) -> tuple[tuple[T
         raise RailyardError(_refusal(text))
     cases = output.listed_cases(text)
     problems = output.warnings(text)
-    nothing = output.named_nothing(text, cases, command)
+    nothing = output.unlisted_names(text, cases, command)
     if nothing:
         raise RailyardError("\n".join(nothing))
     words, checks = read(command), part(Path(env.get(HOME_VARIABLE, ".")), CHECKS)

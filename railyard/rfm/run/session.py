@@ -27,7 +27,7 @@ from railyard.provision.replay.index import replay_origin
 from railyard.provision.spack.bootstrap import Getting
 from railyard.provision.spack.request import offer
 from railyard.provision.testbed.boot import namespaces_refused
-from railyard.provision.testbed.lifecycle import provide_testbed, terminated_as_interrupted
+from railyard.provision.testbed.lifecycle import interrupt_on_signal, provide_testbed
 from railyard.provision.testbed.scripts import client_variables
 from railyard.provision.testbed.slurm_texts import FOLDER, slurm_folder
 from railyard.results import relations
@@ -65,7 +65,7 @@ from railyard.rfm.run.reframe import (
     without_actions,
 )
 from railyard.rfm.wait_notes import Silence, shown_silence
-from railyard.site.matrix import Cell, Need, asked_for, find_untaken, matrix
+from railyard.site.matrix import Cell, Need, find_untaken, matrix, requested_needs
 from railyard.site.references.load import references_of
 from railyard.site.reframe_versions import name_switched_off, release_here
 from railyard.site.site import Site, load_site
@@ -311,7 +311,7 @@ class Session:
         _refuse_numbers(self.home, self.options, system, promised)
         _refuse_unloaded(system, promised)
         self._asked = ask(
-            self.home, system, promised, needs=lambda: asked_for(system, self._needs()),
+            self.home, system, promised, needs=lambda: requested_needs(system, self._needs()),
             one_allocation=self.options.one_allocation, budget=self.options.budget, echo=self.echo,
         )  # fmt: skip
         site = Site(self.home, system, references_of(self.home / "references", system))
@@ -363,7 +363,7 @@ class Session:
         began = utc_time()
         noted = promises(folder, system.system, began, [str(case) for case in promised])
         with (
-            terminated_as_interrupted(),
+            interrupt_on_signal(),
             noted,  # within the other: a second signal must not keep it from writing that the run ended
             provide_testbed(self.home, system, self.echo),
             shown_silence(folder) as quiet,

@@ -16,7 +16,7 @@ from railyard.hardware.day_one import class_of
 from railyard.hardware.limits import class_floors
 from railyard.hardware.links import Link
 from railyard.site import conditions
-from railyard.site.matrix import Cell, Need, asked_for, matrix
+from railyard.site.matrix import Cell, Need, matrix, requested_needs
 from railyard.site.references.checks import metric_of, sides
 from railyard.site.references.load import References
 from railyard.site.references.model import BAD_CASE, Entry, Relation, Side, is_for
@@ -313,7 +313,7 @@ def asked_sizes(references: References, cells: Iterable[Cell], needs: Sequence[N
     system = references.system
     if system.report_only is not None:
         return
-    of_check = {need.check: need for need in asked_for(system, tuple(needs))}
+    of_check = {need.check: need for need in requested_needs(system, tuple(needs))}
     for cell in cells:
         test, benchmark, need = cell.test, BENCHMARKS[cell.test.benchmark], of_check[cell.test.check]
         metric = benchmark.metrics[0]

@@ -115,7 +115,7 @@ Hops = Annotated[
 ]
 
 
-def _or_named(schema: dict[str, Any]) -> None:
+def _accept_source_name(schema: dict[str, Any]) -> None:
     """Let an editor accept a source that names a source of the file instead of document and date."""
     schema["properties"]["of"]["anyOf"] = [{"type": "string", "minLength": 1}]
     schema["properties"]["of"].pop("type", None)
@@ -126,7 +126,7 @@ def _or_named(schema: dict[str, Any]) -> None:
 class Source(Model):
     """Where a reference comes from."""
 
-    model_config = ConfigDict(json_schema_extra=lambda schema: _or_named(schema))
+    model_config = ConfigDict(json_schema_extra=lambda schema: _accept_source_name(schema))
 
     document: Prose = Field(description="What was read or derived, or what was measured")
     date: Date

@@ -34,7 +34,7 @@ def _words(text: str) -> str:
     return text
 
 
-def _one_of(known: Mapping[str, object], what: str) -> AfterValidator:
+def _accept_one_of(known: Mapping[str, object], what: str) -> AfterValidator:
     def check(name: str) -> str:
         if name in known:
             return name
@@ -58,10 +58,10 @@ _OF_NICS = tuple(
 
 NodeWords = Annotated[str, AfterValidator(_words)]
 CollectiveName = Annotated[
-    str, _one_of(COLLECTIVES, "a collective of nccl-tests"), WithJsonSchema({"enum": list(COLLECTIVES)})
+    str, _accept_one_of(COLLECTIVES, "a collective of nccl-tests"), WithJsonSchema({"enum": list(COLLECTIVES)})
 ]
 AlgorithmName = Annotated[
-    str, _one_of(ALGORITHMS, "an algorithm that Railyard knows"), WithJsonSchema({"enum": list(ALGORITHMS)})
+    str, _accept_one_of(ALGORITHMS, "an algorithm that Railyard knows"), WithJsonSchema({"enum": list(ALGORITHMS)})
 ]
 Curve = Annotated[
     dict[Size, Positive],
@@ -92,7 +92,7 @@ class Number(Model):
 
 NicBenchmark = Annotated[
     str,
-    _one_of(dict.fromkeys(_OF_NICS), "a bandwidth of perftest, such as perftest/ib_write_bw/device"),
+    _accept_one_of(dict.fromkeys(_OF_NICS), "a bandwidth of perftest, such as perftest/ib_write_bw/device"),
     WithJsonSchema({"enum": list(_OF_NICS)}),
 ]
 

@@ -289,7 +289,7 @@ def find_system(folder: Path, name: str, *, alone: bool = False) -> System:
 
 def replays_all() -> bool:
     """Return whether RAILYARD_REPLAY tells Railyard to replay every system's outputs, except those of a single host."""
-    return _asked_for(REPLAY_VARIABLE)
+    return _is_set(REPLAY_VARIABLE)
 
 
 def _short_path(path: Path) -> str:
@@ -304,19 +304,19 @@ def _read(path: Path, asked_for_spack: bool | None = None) -> tuple[System, Docu
     check_system(system, document)
     check_prices(system, document)
     if asked_for_spack is None:
-        asked_for_spack = _asked_for(SPACK_VARIABLE)
+        asked_for_spack = _is_set(SPACK_VARIABLE)
     system = system.using_spack(asked_for_spack)
     # A single host has no rails whose outputs could replace a run, so it is not replayed.
     if system.provider == "replay" or (system.provider != "host" and replays_all()):
         system = system.as_replay()
     elif (standing := current_rehearsal()) is not None and standing.system == system.system:
         system = standing.of(system)
-    elif is_slurm(system.scheduler) and _asked_for(ALLOCATION_VARIABLE):
+    elif is_slurm(system.scheduler) and _is_set(ALLOCATION_VARIABLE):
         system = system.as_allocation(tuple(os.environ[ALLOCATION_VARIABLE].split(",")))
     return system, document
 
 
-def _asked_for(variable: str) -> bool:
+def _is_set(variable: str) -> bool:
     return os.environ.get(variable, "0") not in ("", "0")
 
 

@@ -224,7 +224,7 @@ def _describe_cleared(one: BlamedPart, found: PairsVerdict) -> list[str]:
     without = [
         test
         for test in found.recorded.tests
-        if states[test] == "good" and len(nodes.intersection(test.nodes)) == 1 and not _with_any(test, nodes, among)
+        if states[test] == "good" and len(nodes.intersection(test.nodes)) == 1 and not _touches_any(test, nodes, among)
     ]
     if not without:
         return []
@@ -233,7 +233,7 @@ def _describe_cleared(one: BlamedPart, found: PairsVerdict) -> list[str]:
     return [words.good_without(len(among) == 1, said)]
 
 
-def _with_any(test: Test, nodes: set[str], gpus: set[str]) -> bool:
+def _touches_any(test: Test, nodes: set[str], gpus: set[str]) -> bool:
     return any(node in nodes and gpus.intersection(own) for node, own in zip(test.nodes, test.gpus, strict=True))
 
 

@@ -278,7 +278,7 @@ def _ruling(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail], run
     good = rail.good
     bad = [pair for pair in rail.pairs if pair not in good]
     if not bad or not good:
-        return _of_all(rail, made, others)
+        return _rule_uniform_rail(rail, made, others)
     nodes = at_fault(bad, good)
     # Pairs that a node's fault does not explain must be better than the node, even if they are not good (disturbed).
     controls = [pair for pair in rail.pairs if not pair & set(nodes)]
@@ -300,7 +300,7 @@ def _of_node(rail: _Rail, node: str, controls: Collection[_Pair]) -> list[Suspec
         return []
     partners = {partner: rail.pairs[pair] for pair in touching for partner in pair - {node}}
     evidence = rail.evidence(touching, rail.good)
-    control, elsewhere = words.control(TOGETHER in rail.name, _at_least(rail)), _good_words(rail)
+    control, elsewhere = words.control(TOGETHER in rail.name, _say_least(rail)), _good_words(rail)
     if not any(partners.values()):
         count = len(_probes_of(rail.probes, touching))
         reason = words.nothing_with_any(rail.name, node, count, list(partners), control)
@@ -323,7 +323,7 @@ def _of_pair(rail: _Rail, pair: _Pair, run_nodes: Sequence[str]) -> _Ruling | No
     if not rail.pairs[pair]:
         does = words.silent_pair(_pair_words(pair), len(_probes_of(rail.probes, [pair])))
     shown = _margin(rail, margin) if rail.pairs[pair] else ""
-    reason = words.path_between(rail.name, does, _at_least(rail), shown)
+    reason = words.path_between(rail.name, does, _say_least(rail), shown)
     if pair <= set(run_nodes):
         evidence = rail.evidence([pair], rail.good)
         brief = words.brief_pair(does, _good_words(rail))
@@ -332,7 +332,7 @@ def _of_pair(rail: _Rail, pair: _Pair, run_nodes: Sequence[str]) -> _Ruling | No
     return _Ruling(rail.name, (), words.unused_pair(reason), True)
 
 
-def _of_all(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail]) -> _Ruling:
+def _rule_uniform_rail(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail]) -> _Ruling:
     """Return what is known of a rail whose pairs are all alike: only the expected value separates good from slow.
 
     If there are several rails, another one is the control, beside each probe that counts. A single rail has no control:
@@ -367,7 +367,7 @@ def _of_all(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail]) -> 
     if is_small:
         seen = words.too_few_partners(rail.name, does, _pair_words(next(iter(rail.pairs))), best)
         return _Ruling(rail.name, (), seen, True)
-    controls = [f"{each.name} {_at_least(each)}" for each in sound]
+    controls = [f"{each.name} {_say_least(each)}" for each in sound]
     reason = words.slow_everywhere(rail.name, does, len(rail.pairs), best, controls)
     brief = words.brief_slow_everywhere(does, len(rail.pairs), at_best)
     evidence = tuple(chain(rail.evidence(rail.pairs), *(other.evidence((), other.pairs) for other in sound)))
@@ -383,7 +383,7 @@ def _undecided_sentence(rail: _Rail, pairs: Sequence[_Pair]) -> str:
     return words.say_undecided(rail.name, len(rail.probes), rounds, best, others, rail.starved)
 
 
-def _at_least(rail: _Rail) -> str:
+def _say_least(rail: _Rail) -> str:
     """Return what all good pairs of a rail reached, and which pairs these are."""
     good = [(min(pair), max(pair)) for pair in rail.pairs if pair in rail.good]
     return words.say_reached(rail.size_bytes is not None, rail.format_value(rail.least), good)

@@ -77,7 +77,7 @@ class GpuCollectives(Sizes):
 
     def findings(self, case: Case, tables: Sequence[Table]) -> Findings | None:
         """Return which rail is slow in a run in groups whose rails were measured one after the other."""
-        return findings(case, of_each(self.again)) if part_of(case.benchmark).split else None
+        return findings(case, first_gpu_busbw(self.again)) if part_of(case.benchmark).split else None
 
     def floor(self, case: Case, tables: Sequence[Table]) -> RuleResult | None:
         """Return whether the curve is one of healthy nodes, for a system without references and all GPUs in one group.
@@ -271,7 +271,7 @@ def least_moved_bytes(tables: Sequence[Table]) -> int | None:
 ASSESSOR = GpuCollectives()
 
 
-def of_each(texts: Sequence[str]) -> Mapping[int, float]:
+def first_gpu_busbw(texts: Sequence[str]) -> Mapping[int, float]:
     """Return the busbw at the largest size in GB/s for each GPU that was first; without those that gave none."""
     found: dict[int, float] = {}
     for text in texts:

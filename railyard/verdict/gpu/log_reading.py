@@ -193,7 +193,7 @@ def _renumbered_hosts(log: Log) -> frozenset[str]:
     return frozenset(host for host, own in gpus.items() if len(processes[host]) <= len(own) and max(own) > 0)
 
 
-def said_with(said: Sequence[LogSentence], *parts: str) -> LogSentence | None:
+def find_sentence(said: Sequence[LogSentence], *parts: str) -> LogSentence | None:
     """Return the first sentence that has all of these words."""
     return next((each for each in said if all(part in each.text for part in parts)), None)
 
@@ -203,7 +203,7 @@ def without_nvls(log: Log | None, shape: Shape) -> tuple[Shape, str]:
     link = shape.node.gpu_link
     if log is None or link is None or not link.multicasts:
         return shape, ""
-    off = said_with(log.settings, "NCCL_NVLS_ENABLE", "to 0") or said_with(
+    off = find_sentence(log.settings, "NCCL_NVLS_ENABLE", "to 0") or find_sentence(
         log.fallbacks, "NVLS multicast support is not"
     )
     if off is None:
@@ -216,7 +216,9 @@ def without_reduction(log: Log | None, shape: Shape) -> tuple[Shape, str]:
     """Return the shape as the log has it, and the end of a sentence: the switches do not reduce without a plugin."""
     if log is None or not shape.node.reduces:
         return shape, ""
-    off = said_with(log.settings, "NCCL_NET_PLUGIN", "to none") or said_with(log.settings, "COLLNET_ENABLE", "to 0")
+    off = find_sentence(log.settings, "NCCL_NET_PLUGIN", "to none") or find_sentence(
+        log.settings, "COLLNET_ENABLE", "to 0"
+    )
     if off is None:
         return shape, ""
     return replace(shape, node=replace(shape.node, reduces=False)), words.reduction_off(off.line, off.text)

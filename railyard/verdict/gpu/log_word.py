@@ -256,9 +256,9 @@ def _idle_in_ring(seen: SeenLog) -> _Other | None:
 
 def _no_domain(seen: SeenLog) -> _Other | None:
     domain = seen.target.node.domain
-    off = log_reading.said_with(seen.log.fallbacks + seen.log.facts, "MNNVL", "isabled") or log_reading.said_with(
-        seen.log.settings, "NCCL_MNNVL_ENABLE", "to 0"
-    )
+    off = log_reading.find_sentence(
+        seen.log.fallbacks + seen.log.facts, "MNNVL", "isabled"
+    ) or log_reading.find_sentence(seen.log.settings, "NCCL_MNNVL_ENABLE", "to 0")
     if domain is None or domain <= seen.target.node.gpus or off is None:
         return None
     return _Other(words.no_domain(off.text, off.line, domain), words.look_at_domain())
@@ -307,7 +307,7 @@ def _unlike_lists(seen: SeenLog) -> Iterator[str]:
 def _no_gpu_direct(seen: SeenLog) -> Iterator[str]:
     if not (seen.over_network and seen.is_rdma):
         return
-    off = log_reading.said_with(seen.log.fallbacks, "GPU Direct RDMA Disabled")
+    off = log_reading.find_sentence(seen.log.fallbacks, "GPU Direct RDMA Disabled")
     without = log_reading.without_gpu_direct(seen.log)
     if off is not None:
         yield words.no_gpu_direct(off.line, off.text)
@@ -319,7 +319,7 @@ def _not_over_links(seen: SeenLog) -> Iterator[str]:
     link = seen.target.node.gpu_link
     if link is None or link.is_slot or seen.target.node.within_over_nics:
         return
-    off = log_reading.said_with(seen.log.settings, "NCCL_P2P_DISABLE", "to 1")
+    off = log_reading.find_sentence(seen.log.settings, "NCCL_P2P_DISABLE", "to 1")
     if off is not None:
         yield words.links_not_used(link.word, off.line, off.text)
     shared = log_reading.through_memory(seen.log)

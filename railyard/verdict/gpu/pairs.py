@@ -139,7 +139,7 @@ class GpuPairs(GpuCollectives):
         again = self._judge_again(case)
         found = again.judged
         if not found.blamed:
-            return Findings((), _all_alike(again), is_clear=True)
+            return Findings((), _say_alike(again), is_clear=True)
         named = [one for one in found.named_parts if again.is_confirmed(one)]
         left = [one for one in found.blamed if one not in named]
         said = [_describe_blamed(one, again) for one in named[:_SHOWN]]
@@ -332,7 +332,7 @@ def _describe_blamed(one: BlamedPart, again: RepeatJudgement) -> str:
     return words.blamed_part(str(said["part"]), said["evidence"][:2], one.sure, again.is_confirmed(one))
 
 
-def _all_alike(again: RepeatJudgement) -> str:
+def _say_alike(again: RepeatJudgement) -> str:
     shares = again.judged.shares
     if not shares:
         pairs = len({test.pair for test in again.judged.recorded.tests})

@@ -249,7 +249,7 @@ def find_crossed(readings: Mapping[str, NodeCounters], plan: Plan) -> str | None
 
     Two rails in one network do that: a library takes the address of only one, or either interface answers for both.
     """
-    known, bound = _comparable_readings(readings, plan), _least_told(plan)
+    known, bound = _comparable_readings(readings, plan), _noise_bytes(plan)
     over = dict.fromkeys(plan.rails, 0)
     for reading in known.values():
         sent, received = (meant_bytes(reading, plan, way) for way in WAYS)
@@ -331,7 +331,7 @@ def _comparable_readings(readings: Mapping[str, NodeCounters], plan: Plan) -> di
     return known
 
 
-def _least_told(plan: Plan) -> float:
+def _noise_bytes(plan: Plan) -> float:
     """Return above how many bytes two ends differ: less may be somebody else's traffic."""
     moved = max(moved.payload(each) for moved in plan.traffic.values() for each in WAYS)
     return max(UNMEANT_SHARE.value * moved, wire_up_bytes(plan))
@@ -350,7 +350,7 @@ def _ends(known: Mapping[str, NodeCounters], plan: Plan) -> _Ends:
             way: {node: max(unmeant_bytes(each, plan, way).values(), default=0) for node, each in known.items()}
             for way in WAYS
         },
-        _least_told(plan),
+        _noise_bytes(plan),
     )
 
 

@@ -95,12 +95,12 @@ def add_traffic(parts: Sequence[NodeTraffic]) -> NodeTraffic:
         sum(part.received_bytes for part in parts),
         sum(part.sent_split_bytes for part in parts),
         sum(part.received_split_bytes for part in parts),
-        _all_of([part.most_sent_bytes for part in parts]),
-        _all_of([part.most_received_bytes for part in parts]),
+        _sum_known([part.most_sent_bytes for part in parts]),
+        _sum_known([part.most_received_bytes for part in parts]),
     )
 
 
-def _all_of(parts: Sequence[int | None]) -> int | None:
+def _sum_known(parts: Sequence[int | None]) -> int | None:
     known = [part for part in parts if part is not None]
     return sum(known) if parts and len(known) == len(parts) else None
 

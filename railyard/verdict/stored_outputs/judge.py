@@ -56,9 +56,9 @@ from railyard.verdict.stored_outputs.rail_bounds import below_gpu_slots, between
 from railyard.verdict.stored_outputs.remarks import (
     describe_loss,
     flow_limit,
-    late_or_lost,
     plateau,
     remarks_on,
+    say_late_or_lost,
     shared_rail,
     short_end,
     short_latency,
@@ -380,7 +380,7 @@ def _too_weak(judged: Sequence[MetricInput], tables: Sequence[Table], of: Run) -
     is asked of it, many of its messages were late or lost, or a setting speaks against it.
     """
     return (
-        next((why for table in tables if (why := late_or_lost(judged, table)) is not None), None)
+        next((why for table in tables if (why := say_late_or_lost(judged, table)) is not None), None)
         or of.target.contradiction
         or one_rail(judged, of)
         or tcp_over_rdma(judged, of)

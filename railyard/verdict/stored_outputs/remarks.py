@@ -38,7 +38,7 @@ _SEGMENT = 1448  # bytes
 _LOST_MOST = 0.15
 
 
-def late_or_lost(judged: Sequence[MetricInput], table: Table) -> str | None:
+def say_late_or_lost(judged: Sequence[MetricInput], table: Table) -> str | None:
     """Return that a figure which holds is not judged, since many of its messages were late or lost; or None."""
     return describe_loss(table) or next((why for metric in judged if (why := _late_mean(metric, table))), None)
 

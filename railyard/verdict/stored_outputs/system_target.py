@@ -166,7 +166,7 @@ def _demands(judgement: Judgement, of: TransportClass) -> Iterator[str]:
     for each in same:
         conditions = {name: str(value) for name, value in sorted((each.source.conditions or {}).items())}
         demand = words.NicDemand(str(each.whose), each.id, each.gbit_s, conditions, each.source.cite())
-        yield words.say_demanded_of_nic(demand, of.name, _compare_demand(each, key, measured), _most_if_less(each, of))
+        yield words.say_demanded_of_nic(demand, of.name, _compare_demand(each, key, measured), _lower_limit(each, of))
 
 
 def _host(key: str) -> str:
@@ -184,7 +184,7 @@ def _compare_demand(demanded: NicThreshold, key: str, measured: Mapping[int, flo
     )
 
 
-def _most_if_less(demanded: NicThreshold, of: TransportClass) -> float | None:
+def _lower_limit(demanded: NicThreshold, of: TransportClass) -> float | None:
     """Return what a NIC of the class can reach at most, Gbit/s, if that is less than the demand; else None."""
     assert of.has.link is not None
     most = limits.limit(of.has.link, None, 1)

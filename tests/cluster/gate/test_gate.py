@@ -283,7 +283,7 @@ def drains(site: Site, **more: object) -> Path:
     return log
 
 
-def once_hung(number: Path, name: str) -> threading.Thread:
+def send_when_hung(number: Path, name: str) -> threading.Thread:
     """Send this process a signal as soon as the program hangs."""
 
     def send() -> None:
@@ -298,7 +298,7 @@ def once_hung(number: Path, name: str) -> threading.Thread:
 def test_a_gate_whose_time_is_over_is_undecided_and_ends_what_it_started(site: Site) -> None:
     log, number = drains(site), hang_doctor(site)
     # The signal of the gate's own timer; on a busy machine it could come before the program has begun.
-    waiting = once_hung(number, "SIGALRM")
+    waiting = send_when_hung(number, "SIGALRM")
     found = site.gate()
     waiting.join()
     assert (found.code, found.out, found.err) == (3, "n1: undecided: its time of 50 s is over\n", "")
@@ -315,7 +315,7 @@ def test_the_timer_of_a_gate_ends_it() -> None:
 def test_a_gate_that_is_cancelled_ends_in_order_and_drains_nobody(site: Site, name: str) -> None:
     log, number = drains(site), hang_doctor(site)
     site.port("mlx5_0", state="1: DOWN")
-    waiting = once_hung(number, name)
+    waiting = send_when_hung(number, name)
     found = site.gate()
     waiting.join()
     assert (found.code, found.out) == (3, f"n1: undecided: cancelled ({name})\n")

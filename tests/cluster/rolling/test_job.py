@@ -227,14 +227,14 @@ def test_groups_run_in_a_chain_under_a_scheduler_whose_arrays_are_given_no_nodes
     script = (made.folder / "sample/2/job.sh").read_text(encoding="utf-8")
     assert f"afterany:{first}" in script
     asked = len(calls)
-    seen = made.looked_at(run)
+    seen = made.current_progress(run)
     assert [one.kind for one in seen.parts] == ["waits", "waits"]
     # The second is not asked for: it cannot have begun.
     assert len(calls) == asked + 1
     states[first] = runs
-    assert [one.kind for one in made.looked_at(run).parts] == ["runs", "waits"]
+    assert [one.kind for one in made.current_progress(run).parts] == ["runs", "waits"]
     states[first] = ended
-    assert [(one.kind, one.words) for one in made.looked_at(run).parts] == [
+    assert [(one.kind, one.words) for one in made.current_progress(run).parts] == [
         ("lost", f"its job ended ({ended.split()[0]}), before it began"),
         ("waits", "its job waits"),
     ]

@@ -228,7 +228,7 @@ def test_what_is_cancelled_is_told_by_the_scheduler(bed: Callable[..., Bed]) -> 
     there = bed(dict.fromkeys(NODES, 99))
     made, run = there.submit_run()
     made.scheduler().cancel(run)
-    seen = made.looked_at(run)
+    seen = made.current_progress(run)
     assert [(one.kind, one.words) for one in seen.parts] == [
         ("lost", f"job 1 was cancelled on {','.join(one.nodes)}") for one in seen.parts
     ]

@@ -435,7 +435,7 @@ def test_an_interrupted_up_leaves_nothing(
     assert bed.take_down()
 
 
-def _brought_up(home: Path, spec: TestbedSpec, how: str) -> subprocess.Popen[str]:
+def _bring_up(home: Path, spec: TestbedSpec, how: str) -> subprocess.Popen[str]:
     """Return a process that has brought a testbed up with these words and waits."""
     program = (
         "import sys; from pathlib import Path; from railyard.provision.testbed.cluster import Testbed;"
@@ -452,7 +452,7 @@ def _brought_up(home: Path, spec: TestbedSpec, how: str) -> subprocess.Popen[str
 def test_what_a_command_brought_up_ends_with_it_whatever_ends_it(
     small: TestbedSpec, namespaces: None, tmp_path: Path
 ) -> None:
-    with _brought_up(tmp_path, small, "bed.__enter__()") as running:
+    with _bring_up(tmp_path, small, "bed.__enter__()") as running:
         bed = Testbed(tmp_path, small)
         subprocess.run([bed.enter, "beta", "--", "sh", "-c", "setsid sleep 983 >/dev/null 2>&1 &"], check=True)
         members = list(find_inside(bed.state().first).values())
@@ -466,7 +466,7 @@ def test_what_a_command_brought_up_ends_with_it_whatever_ends_it(
 def test_what_is_to_last_outlives_the_command_that_brought_it_up(
     small: TestbedSpec, namespaces: None, tmp_path: Path
 ) -> None:
-    with _brought_up(tmp_path, small, "bed.bring_up()") as running:
+    with _bring_up(tmp_path, small, "bed.bring_up()") as running:
         running.kill()
     bed = Testbed(tmp_path, small)
     assert bed.exec("beta", ["hostname"]).stdout == "beta\n"

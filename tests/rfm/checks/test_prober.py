@@ -278,11 +278,11 @@ def test_one_dead_rail_of_a_node_is_a_rails(prober: Probers) -> None:
 def test_rails_that_are_good_alone_and_not_together_name_what_they_share(prober: Probers, promise: str) -> None:
     one, launch = prober("case $RAIL$NODES in both*vn2*) echo 47.8;; both*) echo 95;; *) echo 47.8;; esac", rails=RAILS)
 
-    def over_both(rails: str, nodes: tuple[str, str]) -> Launch:
+    def launch_both(rails: str, nodes: tuple[str, str]) -> Launch:
         assert rails == "hsn0+hsn1"
         return replace(one.ping_pong.launch("hsn0", nodes), env={"NODES": "-".join(nodes), "RAIL": "both"})
 
-    one = replace(one, together=replace(one.ping_pong, key="imb/Uniband", launch=over_both))
+    one = replace(one, together=replace(one.ping_pong, key="imb/Uniband", launch=launch_both))
     found = one.who_is_slow(PAIR, OTHERS, launch)
     assert blamed_parts(found) == {("node", "vn2", None)}
     assert found.sentence.startswith(blame_words.shared_part(RAILS, "", "vn2").partition(": ")[0])

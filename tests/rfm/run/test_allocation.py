@@ -13,7 +13,7 @@ from railyard.rfm.checks.application import slowest_mb_s
 from railyard.rfm.checks.catalogue import needs
 from railyard.rfm.run.options import apply_settings, read
 from railyard.rfm.run.session import INSIDE, Estimate, ask, estimate, over_budget, salloc_words
-from railyard.site.matrix import Need, asked_for
+from railyard.site.matrix import Need, requested_needs
 from railyard.site.site import Site
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
@@ -50,7 +50,7 @@ def test_an_application_has_its_own_limit(system: System) -> None:
 def hpl_estimate(system: System, *words: str) -> Estimate:
     """Return what Hpl takes at most on a system, as the clone's checks ask for it, with these options."""
     found = apply_settings(read(words), needs(ROOT / "checks"))
-    return estimate(system, ["Hpl"], {need.check: need for need in asked_for(system, found)})
+    return estimate(system, ["Hpl"], {need.check: need for need in requested_needs(system, found)})
 
 
 def test_a_run_with_a_time_limit_of_its_own_counts_for_that(system: System) -> None:
@@ -70,7 +70,7 @@ def test_a_large_class_of_npb_counts_for_its_own_limit(system: System) -> None:
     hardware = NodeHardware(cores=20, memory=119 << 30)
     nodes = system.nodes.model_copy(update={"hardware": hardware})
     real = system.model_copy(update={"nodes": nodes, "npb_classes": ()})
-    asked = {need.check: need for need in asked_for(real, needs(ROOT / "checks"))}
+    asked = {need.check: need for need in requested_needs(real, needs(ROOT / "checks"))}
     predicted_s = npb.choose("bt", 4, 20, 119 << 30).predicted_s
     assert estimate(real, ["Npb %problem=D %kernel=bt"], asked).minutes * 60 >= 3 * predicted_s
 

@@ -19,7 +19,7 @@ from railyard.rfm.run.options import (
     refuse_unknown,
     refuse_untaken,
 )
-from railyard.site.matrix import Need, asked_for
+from railyard.site.matrix import Need, requested_needs
 from railyard.site.systems.load import load_system
 from railyard.site.systems.measure import Measure, Takes
 from railyard.site.systems.model import System
@@ -177,7 +177,7 @@ def test_needs_have_the_numbers_that_are_told_and_nothing_more_from_the_file(vir
     ]
     measure = Measure.model_validate({"benchmarks": {"hpl": {"nodes": 2}, "osu/osu_allreduce": {"nodes": 2}}})
     system = virtual.model_copy(update={"measure": measure})
-    assert [need.nodes for need in asked_for(system, found)] == [2, 3, 3]
+    assert [need.nodes for need in requested_needs(system, found)] == [2, 3, 3]
 
 
 STACK = '-p: found "mpch", expected a stack of virtual; did you mean "mpich"?'

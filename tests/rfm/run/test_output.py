@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.rfm.run.output import RanCase, listed_cases, named_nothing, ran_cases, warnings
+from railyard.rfm.run.output import RanCase, listed_cases, ran_cases, unlisted_names, warnings
 from railyard.site.test_id import of_name
 
 UNIBAND = of_name("ImbUniband %rails=2", "0a1b2c3d", "virtual", "hsn", "mpich")
@@ -73,39 +73,39 @@ NEITHER = "WARNING: 'nosuch' is neither a variable nor a parameter of test '{}';
 
 def test_a_name_that_no_listed_check_has() -> None:
     text = LISTING + UNSET.format("ImbUniband", "'nosuch', 'full'") + UNSET.format("ImbPingPong", "'nosuch'")
-    assert named_nothing(text, (UNIBAND, PINGPONG)) == (f"-S nosuch: found no check that has 'nosuch', {IGNORED}",)
+    assert unlisted_names(text, (UNIBAND, PINGPONG)) == (f"-S nosuch: found no check that has 'nosuch', {IGNORED}",)
 
 
 def test_a_parameter_that_no_listed_check_has() -> None:
     text = LISTING + NEITHER.format("ImbUniband %rails=2") + NEITHER.format("ImbPingPong") + NEITHER.format("Unlisted")
-    assert named_nothing(text, (UNIBAND, PINGPONG)) == (f"-P nosuch: found no check that has 'nosuch', {IGNORED}",)
+    assert unlisted_names(text, (UNIBAND, PINGPONG)) == (f"-P nosuch: found no check that has 'nosuch', {IGNORED}",)
 
 
 def test_a_name_that_one_listed_check_has() -> None:
     text = LISTING + UNSET.format("ImbUniband", "'window'") + NEITHER.format("ImbPingPong")
-    assert named_nothing(text, (UNIBAND, PINGPONG)) == ()
+    assert unlisted_names(text, (UNIBAND, PINGPONG)) == ()
 
 
 def test_where_nothing_is_listed_no_name_is_blamed() -> None:
-    assert named_nothing(NEITHER.format("Unlisted"), ()) == ()
+    assert unlisted_names(NEITHER.format("Unlisted"), ()) == ()
 
 
 @pytest.mark.parametrize("words", [["-S", "ImbUnband.full=1"], ["-SImbUnband.full=1"], ["--setvar=ImbUnband.full=1"]])
 def test_a_class_that_is_not_listed(words: list[str]) -> None:
-    assert named_nothing(LISTING, (UNIBAND, PINGPONG), ["-r", *words, "-n", "Imb"]) == (
+    assert unlisted_names(LISTING, (UNIBAND, PINGPONG), ["-r", *words, "-n", "Imb"]) == (
         '-S ImbUnband.full: found no selected check "ImbUnband", expected one of them; did you mean "ImbUniband"?',
     )
 
 
 def test_a_name_that_its_class_has_not() -> None:
     text = LISTING + UNSET.format("ImbUniband", "'windo'")
-    assert named_nothing(text, (UNIBAND, PINGPONG), ["-S", "ImbUniband.windo=8"]) == (
+    assert unlisted_names(text, (UNIBAND, PINGPONG), ["-S", "ImbUniband.windo=8"]) == (
         "-S ImbUniband.windo: found no variable 'windo' in ImbUniband, expected one that it has",
     )
 
 
 def test_a_variable_of_a_fixture_class_is_one() -> None:
-    assert named_nothing(LISTING, (UNIBAND, PINGPONG), ["-S", "Build.jobs=2", "-S", "full=1", "-S", "x=a.b"]) == ()
+    assert unlisted_names(LISTING, (UNIBAND, PINGPONG), ["-S", "Build.jobs=2", "-S", "full=1", "-S", "x=a.b"]) == ()
 
 
 # --- the report -------------------------------------------------------------------------------------------------------

@@ -191,7 +191,7 @@ def of_rails(slow: Mapping[str, float]) -> Findings:
         crosses = (a // 4 == 1) != (b // 4 == 1)
         return sum(GOOD * (slow.get(rail, 1.0) if crosses else 1.0) for rail in used)
 
-    def measured_by(rounds_: tuple[tuple[tuple[int, int], ...], ...], name: str, used: tuple[str, ...]) -> Table:
+    def pairs_table(rounds_: tuple[tuple[tuple[int, int], ...], ...], name: str, used: tuple[str, ...]) -> Table:
         rows = tuple(
             (number, a, b, value(a, b, used), value(a, b, used), 0.0)
             for number, pairs in enumerate(rounds_, start=1)
@@ -199,11 +199,11 @@ def of_rails(slow: Mapping[str, float]) -> Findings:
         )
         return Table("pairs", "1", name, COLUMNS, UNITS, rows, 1, True, {"hosts": " ".join(NODES)})
 
-    tables = [measured_by(rounds(len(NODES)), "pairs", ("r0", "r1"))]
+    tables = [pairs_table(rounds(len(NODES)), "pairs", ("r0", "r1"))]
     while isinstance(step := next_step(tables, SETTINGS, None, BOTH), Step):
-        tables.append(measured_by(step.rounds * step.repeats, "alone", ("r0", "r1")))
+        tables.append(pairs_table(step.rounds * step.repeats, "alone", ("r0", "r1")))
     made = rail_rounds(step, layout_of(tables[0], None, BOTH)) * RAIL_REPEATS
-    alone = {rail: measured_by(made, "rail", (rail,)) for rail in ("r0", "r1")} if made else {}
+    alone = {rail: pairs_table(made, "rail", (rail,)) for rail in ("r0", "r1")} if made else {}
     return findings(tables, SETTINGS, None, alone, ("r0", "r1"), 48.2, BOTH)
 
 

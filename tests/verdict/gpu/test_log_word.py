@@ -17,7 +17,7 @@ def lines(*said: str, host: str = "node1") -> str:
     return "".join(f"{host}:100:101 [0] NCCL INFO {each}\n" for each in said)
 
 
-def of_all(text: str, first: int = 4000) -> str:
+def repeat_per_pid(text: str, first: int = 4000) -> str:
     """Return the lines of each of eight processes."""
     return "".join(text.replace(":100:", f":{pid}:") for pid in range(first, first + 8))
 
@@ -77,7 +77,7 @@ CONTRADICTIONS = [
         "node1 lists eth0 for sockets (line 2) and no card for ib-ndr",
     ),
     (
-        of_all(lines("NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:192.0.2.1<0>", "Using network IB")),
+        repeat_per_pid(lines("NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:192.0.2.1<0>", "Using network IB")),
         "gpus=8,nvlink=4,nics=2,link=ib-ndr",
         "node1 has 1 NIC for it (line 1: mlx5_0:1), expected 2",
     ),
@@ -186,7 +186,7 @@ def test_what_a_reader_should_know_of_a_set_up_is_told() -> None:
     found = read(lines(BOTH) + one)
     said = "according to NCCL's log, processes of node1 list different NICs: 1 NIC (line 2) and 2 NICs (line 1)"
     assert said in found.remarks
-    assert not any("different NICs" in said for said in read(of_all(lines(BOTH))).remarks)
+    assert not any("different NICs" in said for said in read(repeat_per_pid(lines(BOTH))).remarks)
 
 
 def test_one_process_of_a_node_does_not_speak_for_all() -> None:
@@ -197,7 +197,7 @@ def test_one_process_of_a_node_does_not_speak_for_all() -> None:
     whole = text + output("all_reduce", curve(90))
     (found,) = judge_collectives(nccl.parse(whole), TWO, text=whole)
     assert found.rules[3].state == "not-judged"
-    every = of_all(text) + output("all_reduce", curve(90))
+    every = repeat_per_pid(text) + output("all_reduce", curve(90))
     (found,) = judge_collectives(nccl.parse(every), TWO, text=every)
     assert found.rules[3].state == "fail"
 
@@ -288,15 +288,15 @@ def test_nics_of_a_systems_file_are_looked_for_by_name(gpu_site: Site) -> None:
 
     target = of_gpu_system(gpu_site, None)
     assert target.rails == tuple(f"mlx5_{n}:1" for n in range(8))
-    found = read(of_all(lines(BOTH, "Using network IB")), target)
+    found = read(repeat_per_pid(lines(BOTH, "Using network IB")), target)
     assert found.rule.state == "fail"
     assert "node1 does not have mlx5_2:1, mlx5_3:1" in found.rule.sentence and "gpusys.yaml" in found.rule.sentence
     every = BOTH.replace("[1]mlx5_1:1/IB", " ".join(f"[{n}]mlx5_{n}:1/IB" for n in range(1, 8)))
     assert read(lines(every, "Using network IB"), target).rule.state == "not-judged"
-    second = read(of_all(lines(every.replace("mlx5_7:1", "mlx5_7:2"), "Using network IB")), target)
+    second = read(repeat_per_pid(lines(every.replace("mlx5_7:1", "mlx5_7:2"), "Using network IB")), target)
     assert second.rule.state == "fail" and "node1 does not have mlx5_7:1 of systems/gpusys" in second.rule.sentence
     joined = every.replace("[0]mlx5_0:1/IB [1]mlx5_1:1/IB", "[0]mlx5_0+mlx5_1:1/IB")
-    assert read(of_all(lines(joined, "Using network IB")), target).rule.state == "not-judged"
+    assert read(repeat_per_pid(lines(joined, "Using network IB")), target).rule.state == "not-judged"
     other = lines(every, SENT.replace("/IB/0", "/IB/5"))
     far = read(other.replace("[0] NCCL", "[2] NCCL"), target)
     assert any("GPU 2 of node1 uses mlx5_5 (line 2)" in said for said in far.remarks)

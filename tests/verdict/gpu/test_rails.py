@@ -9,7 +9,7 @@ from railyard.job.probe_job import lines_of_printed
 from railyard.parsers import nccl
 from railyard.results.report.summary import suspect_words
 from railyard.verdict.assess import Assessment
-from railyard.verdict.gpu.collectives import groups_to_measure, of_each
+from railyard.verdict.gpu.collectives import first_gpu_busbw, groups_to_measure
 from tests.made.nccl import GPUS, SIZES, output
 from tests.verdict.gpu.test_collectives import MOVED, REFERENCE, rails
 
@@ -60,9 +60,9 @@ def test_too_few_rails_to_be_compared_say_nothing(tmp_path: Path, rates: dict[in
 
 def test_a_rail_without_a_whole_output_is_none() -> None:
     cut = rail_output(1, 46_000.0).partition("# Out of bounds")[0]
-    assert of_each([rail_output(0, 46_000.0), cut, "# railyard: rail of GPU 2\nsrun: error\n", "nothing\n"]) == {
-        0: 46.0
-    }
+    assert first_gpu_busbw(
+        [rail_output(0, 46_000.0), cut, "# railyard: rail of GPU 2\nsrun: error\n", "nothing\n"]
+    ) == {0: 46.0}
 
 
 def test_groups_are_measured_where_the_slowest_is_below_what_is_expected() -> None:

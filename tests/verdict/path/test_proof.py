@@ -65,7 +65,7 @@ DUAL = Plan(
 )
 
 
-def on_one(amount: float, eth0: float = 0.1) -> dict[str, NodeCounters]:
+def one_rail_counters(amount: float, eth0: float = 0.1) -> dict[str, NodeCounters]:
     return two({"hsn0": (amount, 3), "eth0": (eth0, eth0)}, {"hsn0": (3, amount), "eth0": (eth0, eth0)})
 
 
@@ -81,7 +81,7 @@ def proof_summary(proof: PathProof) -> tuple[str, str | None, str]:
 
 
 def test_a_healthy_single_rail_is_proven() -> None:
-    proof = judge(on_one(188), ONE)
+    proof = judge(one_rail_counters(188), ONE)
     assert proof_summary(proof) == (
         "proven",
         None,
@@ -116,7 +116,7 @@ def test_a_healthy_pair_of_rails_is_proven_and_its_record_has_every_rail() -> No
 
 
 def test_all_bytes_over_the_management_network_fail_and_name_it() -> None:
-    proof = judge(on_one(0.2, eth0=188), ONE)
+    proof = judge(one_rail_counters(0.2, eth0=188), ONE)
     assert proof_summary(proof) == (
         "failed",
         "set-up",
@@ -128,11 +128,11 @@ def test_all_bytes_over_the_management_network_fail_and_name_it() -> None:
 
 @pytest.mark.parametrize(("carried", "state"), [(176.5, "proven"), (176.3, "not-proven")])
 def test_the_meant_rails_carry_98_percent(carried: float, state: str) -> None:
-    assert judge(on_one(carried, eth0=1.5), ONE).state == state
+    assert judge(one_rail_counters(carried, eth0=1.5), ONE).state == state
 
 
 def test_bytes_that_no_counter_shows_are_not_proven() -> None:
-    assert proof_summary(judge(on_one(0.2), ONE)) == (
+    assert proof_summary(judge(one_rail_counters(0.2), ONE)) == (
         "not-proven",
         "not-proven",
         f"{NOT_PROVEN}{carried_part(['hsn0'], 'vn1', 'sent', 200_000, 180_000_000)}{unseen_rest('')}",
@@ -154,8 +154,8 @@ def test_what_is_read_from_a_file_system_is_not_the_runs_own_traffic() -> None:
 
 def test_another_network_has_1_percent_in_a_long_run() -> None:
     long = replace(ONE, traffic={"vn1": NodeTraffic(5000 * MB, 0), "vn2": NodeTraffic(0, 5000 * MB)})
-    assert judge(on_one(5200, eth0=49), long).state == "proven"
-    proof = judge(on_one(5200, eth0=51), long)
+    assert judge(one_rail_counters(5200, eth0=49), long).state == "proven"
+    proof = judge(one_rail_counters(5200, eth0=51), long)
     assert proof_summary(proof) == (
         "failed",
         "set-up",
@@ -165,12 +165,12 @@ def test_another_network_has_1_percent_in_a_long_run() -> None:
 
 def test_other_jobs_traffic_is_no_failure_where_nodes_are_not_exclusive() -> None:
     shared = replace(ONE, exclusive=False)
-    assert proof_summary(judge(on_one(188, eth0=500), shared)) == (
+    assert proof_summary(judge(one_rail_counters(188, eth0=500), shared)) == (
         "proven",
         None,
         "382.0 MB moved on vn1 and vn2: 100.0 % over hsn0, only a lower bound: the nodes are not exclusive",
     )
-    assert judge(on_one(0, eth0=500), shared).state == "failed"
+    assert judge(one_rail_counters(0, eth0=500), shared).state == "failed"
 
 
 def test_a_second_rail_that_idles_on_every_node_fails_and_blames_the_stack_alone() -> None:
@@ -339,16 +339,16 @@ def test_a_collective_needs_each_rail_used_and_no_split() -> None:
 
 
 def test_more_than_was_moved_is_shared_and_no_failure() -> None:
-    assert judge(on_one(240), ONE).disturbance is None
-    proof = judge(on_one(242), ONE)
+    assert judge(one_rail_counters(240), ONE).disturbance is None
+    proof = judge(one_rail_counters(242), ONE)
     assert proof.state == "proven"
     factor = "241.0 MB, shared-factor"
     assert proof.disturbance == path_words.shared_beyond(["hsn0"], "vn1", "sent", 242 * MB, 180 * MB, False, factor)
     warmed = NodeTraffic(180 * MB, 0, most_sent_bytes=360 * MB, most_received_bytes=0)
     known = replace(ONE, traffic={"vn1": warmed, "vn2": warmed.mirror()})
-    assert judge(on_one(411), known).disturbance is None
+    assert judge(one_rail_counters(411), known).disturbance is None
     said = path_words.shared_beyond(["hsn0"], "vn1", "sent", 413 * MB, 360 * MB, True, "412.0 MB, shared-known")
-    assert judge(on_one(413), known).disturbance == said
+    assert judge(one_rail_counters(413), known).disturbance == said
 
 
 def test_the_other_node_of_a_pair_moved_the_same_exchanged() -> None:
@@ -357,13 +357,13 @@ def test_the_other_node_of_a_pair_moved_the_same_exchanged() -> None:
 
 def test_a_run_that_moved_too_little_is_not_proven_and_not_failed() -> None:
     small = replace(ONE, traffic={"vn1": NodeTraffic(300_000, 0), "vn2": NodeTraffic(0, 300_000)})
-    assert proof_summary(judge(on_one(0.01), small)) == (
+    assert proof_summary(judge(one_rail_counters(0.01), small)) == (
         "not-proven",
         "not-proven",
         f"{NOT_PROVEN}{too_little('vn1', 300_000)}",
     )
     enough = replace(ONE, traffic={"vn1": NodeTraffic(MB, 0), "vn2": NodeTraffic(0, MB)})
-    assert judge(on_one(1.05), enough).state == "proven"
+    assert judge(one_rail_counters(1.05), enough).state == "proven"
 
 
 def break_counter(reading: NodeCounters, rail: str, direction: Direction) -> NodeCounters:
@@ -372,7 +372,7 @@ def break_counter(reading: NodeCounters, rail: str, direction: Direction) -> Nod
 
 
 def test_counters_that_tell_nothing_are_not_proven() -> None:
-    healthy = on_one(188)
+    healthy = one_rail_counters(188)
     vn2 = healthy["vn2"]
     cases = {
         f"{NOT_PROVEN}{counters_not_found('vn2')}": {"vn1": healthy["vn1"]},
@@ -401,12 +401,12 @@ def test_counters_that_tell_nothing_are_not_proven() -> None:
 
 
 def test_a_certain_failure_goes_before_a_doubt_about_another_node() -> None:
-    wrong = on_one(0.2, eth0=188)
+    wrong = one_rail_counters(0.2, eth0=188)
     assert judge({"vn2": wrong["vn2"]}, ONE).state == "failed"
 
 
 def test_a_carrier_lost_during_the_run_names_the_rail() -> None:
-    healthy = on_one(188)
+    healthy = one_rail_counters(188)
     vn2 = healthy["vn2"]
     down = replace(vn2, devices=(replace(vn2.devices[0], carrier_after=False), vn2.devices[1]))
     proof = judge({**healthy, "vn2": down}, ONE)
@@ -416,8 +416,8 @@ def test_a_carrier_lost_during_the_run_names_the_rail() -> None:
 
 
 def test_a_plan_without_rails_or_traffic_is_not_proven() -> None:
-    assert judge(on_one(188), replace(ONE, traffic={})).state == "not-proven"
-    assert judge(on_one(188), replace(ONE, rails={})).sentence == (
+    assert judge(one_rail_counters(188), replace(ONE, traffic={})).state == "not-proven"
+    assert judge(one_rail_counters(188), replace(ONE, rails={})).sentence == (
         f"{NOT_PROVEN}the run has no rail that it should use"
     )
     assert path_not_judged("one node only").sentence == path_words.no_path("one node only")
