@@ -85,10 +85,10 @@ def one_name_a_node(tests: Sequence[tuple[Test, tuple[Rank, ...]]]) -> list[tupl
 
 def name_gpus(
     tests: Sequence[tuple[Test, tuple[Rank, ...]]],
-) -> tuple[tuple[Test, ...], dict[tuple[str, str], str], int]:
+) -> tuple[tuple[Test, ...], dict[tuple[str, str], str]]:
     """Return tests whose GPUs are named by their place in a node, if each node has a log with all of its GPUs.
 
-    Also the name of each GPU in words, and how many a node has.
+    Also the name of each GPU in words.
 
     If not, they are named by their bus addresses, which are only the same in nodes of one kind.
     """
@@ -111,7 +111,7 @@ def name_gpus(
                 names[node, place] = words.gpu_name(place, bus if by_place else None)
             gpus.append(places)
         made.append(replace(test, gpus=(gpus[0], gpus[1])))
-    return tuple(made), names, most
+    return tuple(made), names
 
 
 #: The pairs of a layer are compared with one another if there are at least this many.
@@ -155,7 +155,6 @@ class RecordedTests:
     not_used: tuple[NotUsed, ...]
     logs: tuple[str, ...]
     names: Mapping[tuple[str, str], str]
-    expected_gpus: int
     wrong: tuple[Contradiction, ...] = ()
     compared_with: str = ""
     unknown: tuple[str, ...] = ()
@@ -237,8 +236,8 @@ def read_tests(
         found, not_used = _tests(log, parsed, pair, seen)
         tests += found
         left_out += not_used
-    made, names, most = name_gpus(_with_dips(one_name_a_node(tests)))
-    return RecordedTests(made, tuple(left_out), tuple(logs), names, most)
+    made, names = name_gpus(_with_dips(one_name_a_node(tests)))
+    return RecordedTests(made, tuple(left_out), tuple(logs), names)
 
 
 def judge(found: RecordedTests, leaf_of: Leaves | None = None, settings: Settings | None = None) -> PairsVerdict:

@@ -135,7 +135,7 @@ def findings(
             return Findings((), search_words.step_unmeasured(reached.why, NOBODY_BLAMED))
         layout = layout_of(tables[0], least_mb_s, places)
         alone = {rail: single_pairs(table) for rail, table in rails.items()}
-        by_rail = _rails_at_fault(alone, alone_mb_s) if any(alone.values()) else None
+        by_rail = rails_at_fault(alone, alone_mb_s) if any(alone.values()) else None
         of_sides = leaves_at_fault(rails, reached, layout, places)
     except (ValueError, PairsError) as error:
         return Findings((), f"{NOBODY_BLAMED}: {error}")
@@ -183,12 +183,8 @@ def blamed_suspects(
     return tuple(found)
 
 
-def rails_at_fault(tables: Mapping[str, Table], expected_mb_s: float) -> Findings:
-    """Return who is to blame by the table of each rail, measured alone; ``expected_mb_s`` is one way."""
-    return _rails_at_fault({rail: pairs_of(table) for rail, table in tables.items()}, expected_mb_s)
-
-
-def _rails_at_fault(each: Mapping[str, Sequence[Pair]], expected_mb_s: float) -> Findings:
+def rails_at_fault(each: Mapping[str, Sequence[Pair]], expected_mb_s: float) -> Findings:
+    """Return who is to blame by the pairs of each rail, measured alone; ``expected_mb_s`` is one way."""
     probes = [
         RailProbe(pair.first, pair.second, rail, pair.slower_mb_s, expected_mb_s)
         for rail, pairs in each.items()

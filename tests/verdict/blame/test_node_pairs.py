@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from railyard.benchmarks.node_pairs import pairs_of
 from railyard.parsers.output import Table
 from railyard.parsers.pairs import COLUMNS, UNITS
 from railyard.results.record.headline import suspect_name
@@ -132,7 +133,7 @@ def test_of_a_rails_repeats_the_best_counts() -> None:
     disturbed = table("alone", (((0, 1),), ((0, 1),)), {})
     rows = ((*disturbed.rows[0][:3], 5.0, 5.0, 0.0), disturbed.rows[1])
     one = Table("pairs", "1", "alone", COLUMNS, UNITS, rows, 1, True, {"hosts": HOSTS})
-    assert rails_at_fault({"hsn0": one}, 48.2).suspects == ()
+    assert rails_at_fault({"hsn0": pairs_of(one)}, 48.2).suspects == ()
 
 
 TREE = Tree(64, 8)
