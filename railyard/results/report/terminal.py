@@ -195,10 +195,14 @@ def _reasons(heading: str, records: Sequence[Record], width: int) -> str:
     """Return tests grouped by their sentence, so that a shared reason is shown once."""
     lines = [_fold(heading, width, "", "  ")]
     for sentence, some in by_reason(records).items():
-        # The heading already says so.
-        lines.append(_fold(one_line(sentence).removeprefix("not tested: "), width, "  "))
+        lines.append(_fold(one_line(_besides_heading(sentence)), width, "  "))
         lines.append(_fold(_which(some), width, "    "))
     return "\n".join(lines)
+
+
+def _besides_heading(sentence: str) -> str:
+    """Return a reason without what the heading above it already says."""
+    return sentence.removeprefix("not tested: ")
 
 
 def _which(some: Sequence[Record]) -> str:
@@ -291,7 +295,7 @@ def _matrix(table: Matrix) -> Sequence[str]:
 
 def _untested_lines(records: Sequence[Record], cells: Sequence[Cell]) -> Iterator[str]:
     for reason, some in by_reason(record for record in records if record.found.state == "not-tested").items():
-        yield f"- {_text(reason)}: {_text(', '.join(record.test.case for record in some))}"
+        yield f"- {_text(_besides_heading(reason))}: {_text(_which(some))}"
     for reason, places in holes(cells):
         yield f"- {_text(reason)}: {_text('; '.join(places))}"
 

@@ -14,6 +14,7 @@ from railyard.results.record.form import Evidence, Record, Suspect
 from railyard.results.report.plots import write_plots
 from railyard.results.report.terminal import markdown
 from railyard.site.matrix import Cell
+from tests.results.report.conftest import not_tested
 
 
 def test_markdown_says_verdict_failures_matrix_and_what_was_not_tested(
@@ -41,6 +42,14 @@ def test_markdown_says_verdict_failures_matrix_and_what_was_not_tested(
     assert lines[2] == "blamed: the stack (1 test), rail hsn1 of vn2 (1 test) and node vn3 (1 test)."
     row = next(line for line in lines if line.startswith("| hsn | mpich | 2 | imb/Uniband |"))
     assert row == "| hsn | mpich | 2 | imb/Uniband | 76.6 | MB/s | 81.5 | 78.9 | 50/50 | fail (rule 5) |"
+
+
+def test_markdown_counts_many_tests_that_did_not_run_for_one_reason(faulty_run: list[Record]) -> None:
+    lines = markdown([not_tested(record, "not tested: no figure") for record in faulty_run]).splitlines()
+    named = "netpipe/pingpong, netpipe/stream, netpipe/bidirectional, imb/PingPong"
+    assert f"- no figure: {len(faulty_run)} tests of {named} and 3 more" in lines
+    few = markdown([not_tested(faulty_run[0], "not tested: no figure")])
+    assert f"- no figure: {faulty_run[0].test.case}" in few.replace("\\", "")
 
 
 def test_markdown_has_the_small_table_of_a_suspect_in_place_of_its_sentence(faulty_run: list[Record]) -> None:
