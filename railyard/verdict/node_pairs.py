@@ -59,7 +59,6 @@ from railyard.verdict.wording.screening import MOST_TOLD, more_named
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
-    from railyard.verdict.assess import Assessment
 
 #: A node whose own pair is below this share of the nodes' median is named, even if not judged. The day-one floor has
 #: the same share.

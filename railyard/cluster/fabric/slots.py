@@ -57,10 +57,10 @@ def _find_narrow_slot(expected: ExpectedFabric, card: Card, slot: SlotState, mea
         return [_finding("slot-better", card, _slot_name(here, width), _slot_name(wanted, meant.lanes), fix, False)]
     place = f" ({slot.address})" if slot.address else ""
     found = f"{_slot_name(here, width)}{place}{_most_of_slot(expected, here, width)}"
-    return [_finding("slot", card, found, _slot_name(wanted, meant.lanes), _fix(slot, meant, here, wanted))]
+    return [_finding("slot", card, found, _slot_name(wanted, meant.lanes), _fix(slot, meant, wanted))]
 
 
-def _fix(slot: SlotState, meant: links.Slot, here: int, wanted: int) -> str:
+def _fix(slot: SlotState, meant: links.Slot, wanted: int) -> str:
     """Return what to do: a card that cannot do more is another card; else its slot is wrong, or was trained badly."""
     best = pcie_generation(slot.max_speed)
     could = (slot.max_width or 0) >= meant.lanes and (best or 0) >= wanted

@@ -38,7 +38,6 @@ from railyard.site.systems.node_view import RailView, SystemView
 if TYPE_CHECKING:
     from railyard.results.sick import SickPart
     from railyard.site.systems.model import System
-    from railyard.site.systems.node_view import SystemView
 
 #: What a gate measures with --traffic, and what it says without.
 _PARTS: tuple[Part, ...] = ("loopback", "memory", "pair")
@@ -348,7 +347,7 @@ def compare_errors(before: Counts | None, now: Reading, bounds: Mapping[str, int
         for name, value in counts.items():
             base = before.get(rail, {}).get(name)
             if base is None or value < base or value == error_maximum(name):
-                gaps.append(Gap(f"{name} of {rail}", _why_not(name, value, base)))
+                gaps.append(Gap(f"{name} of {rail}", _why_not(value, base)))
                 continue
             compared += 1
             most = bounds.get(name, HARD_ERRORS.value)
@@ -359,7 +358,7 @@ def compare_errors(before: Counts | None, now: Reading, bounds: Mapping[str, int
     return Look("counters", compared > 0, tuple(faults), tuple(gaps))
 
 
-def _why_not(name: str, value: int, base: int | None) -> str:
+def _why_not(value: int, base: int | None) -> str:
     if base is None:
         return "not read by the last gate"
     if value < base:

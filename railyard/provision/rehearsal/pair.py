@@ -74,12 +74,12 @@ def _is_client(tool: str, found: BenchmarkRequest) -> bool:
 def _serve(site: Site, found: BenchmarkRequest) -> int:
     port = int(found.words[_own_port(found)])
     if found.tool in _REFUSALS:
-        _port(found, ports_of(site, "\n".join(_note())), _own_device(site, found, "")[0])
+        _port(found, ports_of(site, "\n".join(_note())), _own_device(found, "")[0])
     with socket.create_server(("", port)) as listening:
         listening.settimeout(patience(os.environ))
         connection, _ = listening.accept()
         with connection, connection.makefile("rw", encoding="utf-8") as stream:
-            mine = _own_device(site, found, connection.getsockname()[0])
+            mine = _own_device(found, connection.getsockname()[0])
             print(json.dumps({"node": _node(), "port": mine[0], "ports": mine[1]}), file=stream, flush=True)
             _apply(json.loads(stream.readline())["lines"])
             print(json.dumps({"done": True}), file=stream, flush=True)
@@ -99,7 +99,7 @@ def _client(site: Site, rehearsal: Rehearsal, stack: str, found: BenchmarkReques
         socket.create_connection((server, port), patience(os.environ)) as connection,
         connection.makefile("rw", encoding="utf-8") as stream,
     ):
-        device, there = _own_device(site, found, connection.getsockname()[0])
+        device, there = _own_device(found, connection.getsockname()[0])
         other = json.loads(stream.readline())
         nodes = (_node(), str(other["node"]))
         ports = {nodes[0]: ports_of(site, there), nodes[1]: ports_of(site, other["ports"])}
@@ -118,7 +118,7 @@ def _client(site: Site, rehearsal: Rehearsal, stack: str, found: BenchmarkReques
     return 0
 
 
-def _own_device(site: Site, found: BenchmarkRequest, address: str) -> tuple[str, str]:
+def _own_device(found: BenchmarkRequest, address: str) -> tuple[str, str]:
     """Return this end's device, by its words or else by its address, and the note of its node's ports."""
     note = "\n".join(_note())
     words = found.words

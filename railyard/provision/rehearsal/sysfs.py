@@ -15,7 +15,6 @@ import tarfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from railyard.base.errors import SetupError
 from railyard.hardware.counters import DRIVERS, Driver
@@ -24,10 +23,6 @@ from railyard.provision.rehearsal.form import Fault
 from railyard.provision.testbed.spec import MANAGEMENT_DEVICE
 from railyard.site.systems.model import Fabric, Rail, System
 from railyard.site.systems.parts import FabricState
-
-if TYPE_CHECKING:
-    from railyard.site.systems.model import System
-
 
 # What a node has if its file says nothing: enough for every micro-benchmark, and two sockets, as most nodes have.
 _CORES, _MEMORY = 32, 64 << 30

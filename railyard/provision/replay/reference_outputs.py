@@ -204,7 +204,7 @@ def figure(site: Site, test: TestId) -> float | None:
 
 def _outputs(site: Site, test: TestId, need: Need, curves: tuple[ModelCurve, ...]) -> list[tuple[Recording, str]]:
     """Return a test's output, and one for each repeat in its model: ReFrame names these by number."""
-    drawn = _curves_of_test(site, test, curves)
+    drawn = _curves_of_test(test, curves)
     factors = next((one.repeats for one in drawn if one.repeats), ())
     found = [_output(site, test, test, need, drawn, 1.0)]
     for number, factor in enumerate(factors):
@@ -213,7 +213,7 @@ def _outputs(site: Site, test: TestId, need: Need, curves: tuple[ModelCurve, ...
     return found
 
 
-def _curves_of_test(site: Site, test: TestId, curves: tuple[ModelCurve, ...]) -> list[ModelCurve]:
+def _curves_of_test(test: TestId, curves: tuple[ModelCurve, ...]) -> list[ModelCurve]:
     return [one for one in curves if is_for(one, test)]
 
 

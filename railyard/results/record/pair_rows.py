@@ -23,17 +23,13 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from railyard.base.errors import InputError, unwritable
 from railyard.base.files import read_regular, write_whole
 from railyard.base.hostlist import label
 from railyard.base.json_codec import FormError
 from railyard.base.wording import count_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 #: Up to this number of nodes, all pairs are in the record as a matrix.
 MOST_DENSE = 512

@@ -385,7 +385,7 @@ def _draw_map(seen: _DrawnMap, groups: Sequence[Line]) -> Markup:
     count = len(groups)
     step = _MAP_SIDE / count
     parts = [f'<path class="{kind}" d="{shape}"/>' for kind, shape in _shapes(seen, step)]
-    parts += _slowest_nodes(seen, groups, step)
+    parts += _slowest_nodes(seen, step)
     parts += _rows(groups, step)
     parts += _bad_fields(seen, groups, step)
     parts += _leaf_names(groups, step)
@@ -420,7 +420,7 @@ def _shapes(seen: _DrawnMap, step: float) -> list[tuple[str, str]]:
     return [(kind, "".join(each)) for kind, each in sorted(shapes.items())]
 
 
-def _slowest_nodes(seen: _DrawnMap, groups: Sequence[Line], step: float) -> list[str]:
+def _slowest_nodes(seen: _DrawnMap, step: float) -> list[str]:
     """Return a strip beside the map with the class of each group's slowest node, by that node's median.
 
     Most fields of a sample are empty, and one slow node makes only few of them slow. In this strip it is visible.

@@ -37,7 +37,6 @@ from railyard.site.matrix import DEVICE_BUFFERS, GPU_PAIRS, GPUS
 from railyard.site.systems.measure import sizes_within
 
 if TYPE_CHECKING:
-    from railyard.job.client_server import Command
     from railyard.job.launch import Launch
     from railyard.parsers.output import ParsedOutput
     from railyard.rfm.checks.prober import Prober

@@ -10,7 +10,6 @@ The base class of perftest's checks: fixed iterations over all of its own sizes,
 """
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import variable
@@ -34,9 +33,6 @@ from railyard.parsers import imb, osu, perftest
 from railyard.rfm.checks.base import InterconnectCheck
 from railyard.rfm.checks.groups import Accepts, Probes, Start
 from railyard.site.systems.measure import StatedAmounts, doubled
-
-if TYPE_CHECKING:
-    from railyard.site.systems.measure import StatedAmounts
 
 
 class RepeatedCheck(InterconnectCheck):

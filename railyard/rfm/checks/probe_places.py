@@ -241,7 +241,7 @@ class InJob:
     def hold_pair(
         self, pair: tuple[str, str], others: tuple[str, ...], rails: tuple[str, ...], steps: Steps, series: Series
     ) -> "Iterator[_InJob]":
-        name, job, number = f"{series.name}s-{'-'.join(pair)}", self.job(), self._number(others)
+        name, job, number = f"{series.name}s-{'-'.join(pair)}", self.job(), self._number()
         partners = probe_job.PARTNERS[: number - len(pair)]
         system = self.site.system
         nameless = why_not_by_name(system.system, system.jobs)
@@ -272,7 +272,7 @@ class InJob:
         waits_s = seconds(measure.probes_within)
         return min(waits_s, seconds(jobs.max_pending)) if jobs.max_pending else waits_s
 
-    def _number(self, others: tuple[str, ...]) -> int:
+    def _number(self) -> int:
         """Return how many nodes the job should have: those that can run one, at most the pair and its partners."""
         states = nodes_of(self.site.system, self.site.home)
         able = sum(node.unfit is None for node in states) or self.site.system.nodes.number

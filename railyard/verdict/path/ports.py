@@ -81,9 +81,7 @@ def error_findings(
     """
     found = []
     for rail, device in _of_rails(reading, rails):
-        said = [
-            _find_excess(device, counter, grown, bounds) for counter, grown in _bounded_signals(device, bounds).items()
-        ]
+        said = [_find_excess(counter, grown, bounds) for counter, grown in _bounded_signals(device, bounds).items()]
         broken = [sentence for sentence in said if sentence is not None]
         if broken:
             where = words.place(device.device, node, rail)
@@ -201,7 +199,7 @@ def _bounded_signals(device: DeviceCounters, bounds: Mapping[str, int]) -> dict[
     return {**device.errors, **bounded}
 
 
-def _find_excess(device: DeviceCounters, counter: str, grown: int, bounds: Mapping[str, int]) -> str | None:
+def _find_excess(counter: str, grown: int, bounds: Mapping[str, int]) -> str | None:
     name = plain_name(counter)
     bound = bounds.get(name, round(HARD_ERRORS.value))
     if grown <= bound:

@@ -20,7 +20,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from railyard.base.bounds import CARRIED_SHARE, LEAST_PAYLOAD, UNMEANT_SHARE, WIRE_UP
 from railyard.base.hostlist import MOST_IN_WORDS
@@ -69,9 +69,6 @@ from railyard.verdict.path.traffic import (
 from railyard.verdict.rule_model import Conflict, PathProof, look_at_owners, path_not_judged
 from railyard.verdict.wording import path as words
 from railyard.verdict.wording.path import Way
-
-if TYPE_CHECKING:
-    from railyard.job.case import Case
 
 LONGEST = 2000
 """Longest line, in characters, that is looked at: a stack's own lines are short."""

@@ -41,7 +41,6 @@ from railyard.verdict.wording.path import Way
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
-    from railyard.job.counters import NodeCounters
     from railyard.provision.testbed.starvation import Reading
 
 WAYS: tuple[Way, ...] = ("sent", "received")

@@ -48,10 +48,10 @@ def judge_passes(
     # Rules 1 to 3 look at each pass already, and name it.
     is_named = any(rule.state == "fail" and rule.rule < 5 for rule in median.rules)
     if not bad or is_named or (len(bad) == len(alone) and not median.is_pass):
-        return _remark_unseen(median, count, passes)
+        return _remark_unseen(median, count)
     if passes == "median":
         hidden = (words.hidden_pass(_describe_single(*each)) for each in bad if median.is_pass)
-        return _remark_unseen(replace(median, remarks=(*hidden, *median.remarks)), count, passes)
+        return _remark_unseen(replace(median, remarks=(*hidden, *median.remarks)), count)
     (name, first), *others = bad
     sentence = words.bad_pass(name, first.state == "fail", len(bad), count, median.counted_as, first.reason)
     return replace(
@@ -68,7 +68,7 @@ def _describe_single(name: str, one: "Judgement") -> str:
     return words.single_pass(name, one.state == "fail", one.reason)
 
 
-def _remark_unseen(judgement: "Judgement", count: int, passes: Passes) -> "Judgement":
+def _remark_unseen(judgement: "Judgement", count: int) -> "Judgement":
     """Return the judgement with a remark if not every pass was judged alone."""
     if count <= _MOST_ALONE or not judgement.is_pass:
         return judgement

@@ -464,7 +464,7 @@ def _up_links(known: Knowledge, paths: Paths, rest: Sequence[Pair]) -> Steps:
             slow = _slow_streams(known, rows)
             slow = yield from _measure_again(known, slow, known.rest - known.reserve)
             whole_leaves.settle(paths, made, slow)
-    named = whole_leaves.suspects_of_leaves(known.network, known.leaves, paths, known.sample_view)
+    named = whole_leaves.suspects_of_leaves(known.network, known.leaves, paths)
     known.answered.named += named
     explained = {pair for pair in rest if whole_leaves.of_leaf(known.leaves, named, pair)}
     known.answered.unclear += [_excluded_suspect(known, pair) for pair in rest if pair not in explained]

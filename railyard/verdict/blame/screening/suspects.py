@@ -355,7 +355,7 @@ def read_sample(leaves: Leaves, levels: Levels, rows: Rows, settings: Settings) 
     bouts = _bouts(leaves, rows, share, speed, far)
     usual = _usual(bouts)
     inside = np.array([_median(home[nodes]) for nodes in leaves.members])
-    quiet, leaf_bound = _quiet(leaves, usual)
+    quiet, leaf_bound = _quiet(usual)
     switches = _switches(leaves, doubted, speed)
     slow_leaves = tuple(sorted(quiet | switches))
     explained = _find_explained(leaves, switches, speed)
@@ -547,7 +547,7 @@ def keeps_apart(found: SampleView) -> bool:
     return not full.any() or bool(found.clean[full].mean() > 0.5)
 
 
-def _quiet(leaves: Leaves, usual: Floats) -> tuple[set[int], float]:
+def _quiet(usual: Floats) -> tuple[set[int], float]:
     """Return the leaves that are slower than others on average, and the bound."""
     known = np.flatnonzero(~np.isnan(usual))
     if len(known) < 3:

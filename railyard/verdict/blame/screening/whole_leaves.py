@@ -396,7 +396,7 @@ def settle(paths: Paths, made: Sequence[Trace], slow: Mapping[Pair, bool]) -> No
             paths.at[each.leaves] = each.leaves[hits.index(most)]
 
 
-def suspects_of_leaves(network: Network, leaves: Leaves, paths: Paths, found: SampleView) -> list[Suspect]:
+def suspects_of_leaves(network: Network, leaves: Leaves, paths: Paths) -> list[Suspect]:
     """Return a suspect for each leaf that has a slow up-link, and one for each two leaves that are undecided."""
     by_leaf: dict[tuple[int, ...], list[Route]] = {}
     for key, routes in paths.routes.items():
@@ -410,7 +410,7 @@ def suspects_of_leaves(network: Network, leaves: Leaves, paths: Paths, found: Sa
             by_leaf[leaf,].extend(routes)
     for ends, routes in by_leaf.items():
         if len(ends) == 1 or not certain.intersection(ends):
-            made.append(_up_link(network, leaves, ends, routes, found))
+            made.append(_up_link(network, leaves, ends, routes))
     return made
 
 
@@ -432,9 +432,7 @@ def _streams(good: Good, leaf: int, targets: Sequence[int], wanted: int, start: 
     return tuple(found)
 
 
-def _up_link(
-    network: Network, leaves: Leaves, ends: tuple[int, ...], routes: Sequence[Route], found: SampleView
-) -> Suspect:
+def _up_link(network: Network, leaves: Leaves, ends: tuple[int, ...], routes: Sequence[Route]) -> Suspect:
     names = [leaves.names[leaf] for leaf in ends]
     slowest = min(routes, key=lambda each: each.share)
     part = None
