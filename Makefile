@@ -39,7 +39,7 @@ run: $(if $(REPLAYED),venv,needs venv stacks) ## measure and judge the virtual c
 	    $(if $(filter-out 0,$(SPACK)),--spack $(if $(SPACK_FROM),--spack-from '$(SPACK_FROM)')) $(if $(filter-out 0,$(REPLAY)),--replay) \
 	    $(if $(TAG),-t '$(TAG)')
 
-test: needs venv stacks lint types ## lint, types and tests, one live demonstration per rule: 15 to 20 minutes on two cores
+test: needs venv stacks lint types ## lint, types and tests, one live demonstration per rule: 10 to 20 minutes on two cores
 	@bash ci/test.sh 'not full' $(ARGS)
 
 test-all: needs venv stacks lint types ## all of that, and every demonstration of every rule with every stack
