@@ -21,6 +21,8 @@ full = pytest.mark.full
 ROLLING = ("pairs", "run", "--system", "virtual-slurm:hsn", "--stack", "mpich", "--rolling", "--seed", "1")
 __all__ = ["slurm_there", "with_slurm"]  # fixtures
 
+BROKEN_TWICE = "a bug of the launcher (mpi/pmi2) ended its start twice"
+
 
 @dataclass(frozen=True)
 class GroupedRun:
@@ -86,7 +88,13 @@ def test_a_busy_node_is_tested_later_and_a_slow_rail_is_named_by_nodes_of_anothe
     }
     assert "vn3" in groups["2"]
     assert (sample_ends(site)[0].stat().st_mtime, len(groups)) < (sample_ends(site)[1].stat().st_mtime, 3)
-    assert suspects(ran.record) == {("rail", "vn2", "hsn1")}
+    # Slurm's pmi2 may break both starts of the step that measures each rail alone: then the node is all that is known.
+    if f"confirm-2: {BROKEN_TWICE}" in ran.said:
+        assert suspects(ran.record) == {("node", "vn2", None)}
+        assert "it is undecided which rail it is" in ran.record.found.verdict.text
+        assert f"confirm-2: {BROKEN_TWICE}" in ran.record.found.verdict.text
+    else:
+        assert suspects(ran.record) == {("rail", "vn2", "hsn1")}
     assert verdict_summary(ran.record) == ("fail", 5, "fabric")
     assert (ran.record.how.path_proof is not None and ran.record.how.path_proof.state, len(ran.record.where.nodes)) == (
         "proven",
