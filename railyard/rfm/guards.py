@@ -63,11 +63,11 @@ class KeptHooks(Plugin):
 _INIT = "_rfm_pipeline_fn___init__"
 
 
-class CarriedInit(KeptHooks):
+class InitErrorCarrier(KeptHooks):
     """Carries an error of a post-init hook into the run, so that the test fails with this error."""
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> "CarriedInit":
-        test: CarriedInit = super().__new__(cls, *args, **kwargs)
+    def __new__(cls, *args: Any, **kwargs: Any) -> "InitErrorCarrier":
+        test: InitErrorCarrier = super().__new__(cls, *args, **kwargs)
         initialise = test.__getattribute__("__init__")
 
         def init(*given: Any, **named: Any) -> None:

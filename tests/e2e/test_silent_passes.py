@@ -42,7 +42,7 @@ pytestmark = pytest.mark.e2e
 CLONE = Path(__file__).parents[2]
 REFRAME = str(Path(sys.executable).with_name("reframe"))
 PLAIN = "rfm.RunOnlyRegressionTest"
-GUARDED = "CarriedInit, GuardedFigures, rfm.RunOnlyRegressionTest"
+GUARDED = "InitErrorCarrier, GuardedFigures, rfm.RunOnlyRegressionTest"
 
 #: A site with one system that matches any host; `ours` takes everything but that system from railyard.siteconfig.
 SETTINGS = """\
@@ -71,7 +71,7 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import *  # as in the body of a class: also xfail, which ReFrame has from 4.9 on
 
-from railyard.rfm.guards import CarriedInit, GuardedFigures
+from railyard.rfm.guards import InitErrorCarrier, GuardedFigures
 from railyard.rfm.versions import typed_parameter
 
 

@@ -22,7 +22,7 @@ from railyard.parsers.rail_parts import NEXT_LAUNCH
 from railyard.rfm.backends import hold_measurement_lock
 from railyard.rfm.checks.declaration import Declaration, builds_with_spack
 from railyard.rfm.checks.groups import find_override, take_numbers, why_refused
-from railyard.rfm.guards import CarriedInit, GuardedFigures, as_reframe_error, told_only_when_set
+from railyard.rfm.guards import GuardedFigures, InitErrorCarrier, as_reframe_error, told_only_when_set
 from railyard.rfm.system_choice import end_at_errors, places, stated_amounts
 from railyard.site.matrix import (
     DEFAULT,
@@ -65,7 +65,7 @@ COMMON_PARAMETERS = ("rails", "policy")
 
 
 @told_only_when_set
-class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyRegressionTest):
+class InterconnectCheck(Declaration, InitErrorCarrier, GuardedFigures, rfm.RunOnlyRegressionTest):
     """One benchmark over one fabric, stack and number of rails.
 
     A check names ``tool`` (what a stack must have), ``benchmark``, ``parse`` and ``arguments``, and whatever differs

@@ -15,7 +15,7 @@ from reframe.core.exceptions import SanityError
 from railyard.base.paths import HOME_VARIABLE
 from railyard.base.values import utc_time
 from railyard.job import node_files
-from railyard.rfm.guards import CarriedInit, as_reframe_error
+from railyard.rfm.guards import InitErrorCarrier, as_reframe_error
 from railyard.rfm.system_choice import partitions, site_of
 from railyard.site.matrix import EXTENDED, RDMA_PORTS
 from railyard.site.site import Site
@@ -38,7 +38,7 @@ def first_stacks() -> list[str]:
     return sorted({each.environs[0].name for each in there})
 
 
-class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
+class FabricCheck(InitErrorCarrier, rfm.RunOnlyRegressionTest):
     """Reads the fabric's state on every node, and compares it with the system's file."""
 
     tags = {"microbench", "fabric", EXTENDED}

@@ -79,7 +79,7 @@ def measure_slow_again(
         why = words.why_again(len(low), len(placed), at_once)
         step = Step("again", packing.rounds(), 1, why)
         room -= len(step.rounds)
-        low = _still_slow(known, placed, (yield from known.ask(step)))
+        low = _remaining_slow_pairs(known, placed, (yield from known.ask(step)))
     return low
 
 
@@ -143,7 +143,9 @@ def _needs(known: Knowledge, at_once: int) -> Callable[[Pair], tuple[int, ...]]:
     return needs
 
 
-def _still_slow(known: Knowledge, pairs: Iterable[tuple[float, Pair]], rows: Rows) -> list[tuple[float, Pair]]:
+def _remaining_slow_pairs(
+    known: Knowledge, pairs: Iterable[tuple[float, Pair]], rows: Rows
+) -> list[tuple[float, Pair]]:
     """Return the pairs whose best value is slow still, the slowest first; those without a new value stay."""
     able = able_of(known.speed, rows)
     share = relative(known.leaves, known.levels, rows) / np.where(able > 0, able, np.inf)

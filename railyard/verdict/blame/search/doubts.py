@@ -83,7 +83,7 @@ def slow_pairs(layout: Layout, seen: Shares, settings: Settings, speed: Sequence
     return tuple(found)
 
 
-def still_slow(
+def remaining_slow_pairs(
     layout: Layout, seen: Shares, settings: Settings, pairs: Iterable[Pair], speed: Sequence[float]
 ) -> tuple[Pair, ...]:
     """Return those of the pairs whose best value is below what the slower of their nodes can give."""

@@ -26,8 +26,8 @@ from railyard.verdict.blame.search.doubts import (
     named_route,
     open_routes,
     open_slow,
+    remaining_slow_pairs,
     slow_pairs,
-    still_slow,
 )
 from railyard.verdict.blame.search.matrix import Shares, gather_repeats, shares
 from railyard.verdict.blame.search.model import (
@@ -182,7 +182,7 @@ def _sift(known: Search, low: tuple[Pair, ...]) -> _Steps:
         for (a, b), repeats in values.items():
             known.seen.better(layout, a, b, max(repeats))
         before = len(low)
-        low = still_slow(layout, known.seen, settings, low, known.speed)
+        low = remaining_slow_pairs(layout, known.seen, settings, low, known.speed)
         few_cleared = before - len(low) < LEAST_CLEARED * before
         if few_cleared and at_once <= FEW_AT_ONCE:
             break
