@@ -12,6 +12,7 @@ import pytest
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.results.record.form import Record
+from railyard.verdict.wording.gpu_runs import BROKEN_TWICE
 from tests.e2e.conftest import RAILYARD, VirtualSite, skip_disturbed, suspects, verdict_summary
 from tests.e2e.test_slurm import client, scontrol, slurm_there, with_slurm
 from tests.patience import PATIENCE_S, wait_for
@@ -20,8 +21,6 @@ pytestmark = pytest.mark.e2e
 full = pytest.mark.full
 ROLLING = ("pairs", "run", "--system", "virtual-slurm:hsn", "--stack", "mpich", "--rolling", "--seed", "1")
 __all__ = ["slurm_there", "with_slurm"]  # fixtures
-
-BROKEN_TWICE = "a bug of the launcher (mpi/pmi2) ended its start twice"
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,7 @@ from railyard.verdict.findings import with_remark
 from railyard.verdict.hints.first_cause import never_began
 from railyard.verdict.node_pairs import SampleOrigin, with_screening
 from railyard.verdict.rule_model import fail_rule
+from railyard.verdict.wording.gpu_runs import BROKEN_TWICE
 
 #: ``waits`` and ``runs``: it is not over. ``lost``: the scheduler ended it, or its nodes went away. ``broken``: it
 #: failed by itself. ``cut``: its files are not whole. ``foreign``: its files are of another run.
@@ -261,7 +262,7 @@ def _read_group(own: Path, run: KeptRun, group: KeptGroup, end: _Mark) -> tuple[
         return "cut", f"its output has {content.size} of {size} bytes", None
     if code != "0":
         if never_began(text_in(own / ERRORS)):
-            return "lost", "a bug of the launcher (mpi/pmi2) ended its start twice, so it was not measured", None
+            return "lost", f"{BROKEN_TWICE}, so it was not measured", None
         said = _first_line(own / ERRORS)
         return "broken", f"it ended with exit code {code}{f': {said}' if said else ''}", None
     try:

@@ -19,7 +19,7 @@ from railyard.provision.rehearsal.crew import Moves
 from railyard.provision.rehearsal.form import EVERY_NODE, Rehearsal
 from railyard.provision.rehearsal.traffic import Network
 from railyard.provision.replay.form import Recording
-from railyard.provision.replay.index import content_of, kept_test, read_index
+from railyard.provision.replay.index import content_of, read_index, read_kept_test
 from railyard.results.record.form import Record
 from railyard.results.run_folder import KeptTest
 from railyard.site.test_id import TestId
@@ -68,7 +68,7 @@ def playable_recordings(folder: Path, system: str) -> tuple[Recording, ...]:
     genuine = tuple(one for one in found.recordings if one.origin == "recorded" and one.kept is not None)
     for one in genuine:
         content_of(folder, one)
-        kept_test(folder, one)
+        read_kept_test(folder, one)
     if not genuine:
         count = count_of(len(found.recordings), "recording")
         raise RailyardError(
@@ -189,7 +189,7 @@ def _choose_output(
         raise _NotPlayed(f"{name_of(folder)} has no recording of {case}")
     reasons = []
     for one in alike:
-        kept = kept_test(folder, one)
+        kept = read_kept_test(folder, one)
         if kept is None:
             reasons.append(f"{one.file} has no counters, since an older Railyard recorded it")
             continue

@@ -38,7 +38,7 @@ def words_of(test: TestId) -> str:
 
 @dataclass(frozen=True, slots=True)
 class KeptFile:
-    """The file with what was kept beside an output (``railyard.results.record.kept_test``), and its SHA-256."""
+    """The file with what was kept beside an output (``railyard.job.case.kept_test``), and its SHA-256."""
 
     file: str
     sha256: str

@@ -179,7 +179,7 @@ def content_of(folder: Path, one: Recording) -> bytes:
     return _read_file(folder / one.file, name, one.sha256, one.bytes)
 
 
-def kept_test(folder: Path, one: Recording) -> KeptTest | None:
+def read_kept_test(folder: Path, one: Recording) -> KeptTest | None:
     """Return what was kept beside a recording's output, None if nothing was.
 
     Raises RailyardError if the file is missing, was changed, or cannot be read.

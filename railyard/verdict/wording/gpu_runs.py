@@ -197,9 +197,13 @@ def no_pair() -> str:
     return "no pair gave a result"
 
 
+#: Why a step never began. Slurm's plugin pmi2 breaks starts of MPICH; a step is started once more.
+BROKEN_TWICE = "a bug of the launcher (mpi/pmi2) ended its start twice"
+
+
 def launcher_bug() -> str:
     """Return that a step never began."""
-    return "a bug of the launcher (mpi/pmi2) ended its start twice, so it says nothing about a network"
+    return f"{BROKEN_TWICE}, so it says nothing about a network"
 
 
 def say_reported(quoted: str, line: int) -> str:

@@ -10,7 +10,7 @@ from railyard.benchmarks import metrics
 from railyard.cli.main import main
 from railyard.parsers import netpipe, osu
 from railyard.provision.replay.form import file_of
-from railyard.provision.replay.index import folder_of, kept_test, match_index, read_index
+from railyard.provision.replay.index import folder_of, match_index, read_index, read_kept_test
 from railyard.results.record.file import append_record
 from railyard.results.record.form import CurveRecord, NodeGroup, VerdictRecord
 from railyard.results.run_folder import DeviceMoved, KeptTest, NicOfRank, NodeMoved
@@ -109,7 +109,7 @@ def test_what_the_counters_moved_is_recorded_beside_the_output_without_names(
     assert "OsuBandwidth.out: osu/osu_bw, recorded, with its counters" in capsys.readouterr().out
     folder = folder_of(site, "dell-c6320")
     (one,) = read_index(folder).recordings
-    kept = kept_test(folder, one)
+    kept = read_kept_test(folder, one)
     assert kept is not None
     assert [(node.node, node.devices) for node in kept.nodes] == [
         ("node1", KEPT.nodes[0].devices),
